@@ -4,8 +4,9 @@ An account holds the sketch of its plus side minus that of its minus side. What 
 or too much (negative), by id.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from pipelines.control.observe.ledger.watermarks import WRITING
@@ -128,12 +129,15 @@ class Entry(NamedTuple):
     """1 on the plus side, -1 on the minus side."""
 
 
-def entries(stage: Stage, name: str) -> Iterable[Entry]:
+@lru_cache(maxsize=4096)  # it is asked for each record that is read again
+def entries(stage: Stage, name: str) -> tuple[Entry, ...]:
     """The accounts that events of a stage and a name (see `Stage`) count in."""
-    for account, balance in BALANCES.items():
-        sign = _sign(balance, stage, name)
-        if sign:
-            yield Entry(Key(account, name if balance.per_pipe else ""), sign)
+    signs = {account: _sign(balance, stage, name) for account, balance in BALANCES.items()}
+    return tuple(
+        Entry(Key(account, name if BALANCES[account].per_pipe else ""), sign)
+        for account, sign in signs.items()
+        if sign
+    )
 
 
 def _sign(balance: Balance, stage: Stage, name: str) -> int:

@@ -39,17 +39,7 @@ def settled(
         asked = read_plan(state, judgement)
         if asked is None or not read:
             break
-        spans = asked.spans
-        inside = (
-            seen
-            for seen in world.seen()
-            if any(
-                (seen.record.topic, seen.record.partition) == span[:2]
-                and span.start <= seen.record.offset < span.end
-                for span in spans
-            )
-        )
-        read_now = find(asked, inside)
+        read_now = find(asked, (seen for span in asked.spans for seen in world.seen_in(span)))
         found = Identified(named=read_now.named, counted={**found.counted, **read_now.counted})
         judgement = judge(state, passed, now_ms, SETTLE, found.counted)
     return JudgedMinute(state, judgement, found.named)

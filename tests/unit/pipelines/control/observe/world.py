@@ -9,6 +9,7 @@ import numpy as np
 
 from pipelines.control.observe.ledger.record_parser import ObservedEvent, Record
 from pipelines.control.observe.ledger.watermarks import WRITING, Watermark
+from pipelines.control.observe.verdicts.event_identification import OffsetSpan
 from pipelines.control.observe.verdicts.verdicts import ReadProgress
 from shared.contracts.event_hash import id_hash
 from shared.contracts.lag_histogram import histogram
@@ -231,12 +232,17 @@ class World:
 
     def seen(self) -> Iterator[ObservedEvent]:
         """The records that a reader of all topics sees."""
-        for (topic, partition), records in self.topics.items():
-            for offset, events in enumerate(records):
-                record = Record(topic, partition, offset, 0, [], None)
-                for e in events:
-                    of = (e.stage, e.id, e.tenant, e.minute, e.name, e.destination)
-                    yield ObservedEvent(record, *of, replayed=e.replayed)
+        for (topic, partition), end in self.ends.items():
+            yield from self.seen_in(OffsetSpan(topic, partition, 0, end))
+
+    def seen_in(self, span: OffsetSpan) -> Iterator[ObservedEvent]:
+        """The records that a reader of these offsets sees."""
+        topic, partition, start, end = span
+        for offset, events in enumerate(self.topics[topic, partition][start:end], start):
+            record = Record(topic, partition, offset, 0, [], None)
+            for e in events:
+                of = (e.stage, e.id, e.tenant, e.minute, e.name, e.destination)
+                yield ObservedEvent(record, *of, replayed=e.replayed)
 
     def passed(self, at_ms: int = LATER - SETTLE, nodes: Iterable[str] | None = None) -> ReadProgress:
         """All nodes are done with everything since `at_ms`, and audit has read all of it."""
