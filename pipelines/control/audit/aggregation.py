@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pipelines.control.audit.offset_ranges import MOST_ROWS, ranges
@@ -122,6 +123,7 @@ class _Events:
     def __init__(self, rows: pa.Table, order: Numbers) -> None:
         self._rows = rows
         self._order = order
+        self._any_watched = len(pc.list_flatten(rows["watched"])) > 0
         self._offsets = rows["offset"].to_numpy()[order]
         self._times = rows["timestamp_ms"].to_numpy()[order]
         self._known = rows["id_hash"].is_valid().to_numpy()[order]
@@ -167,10 +169,10 @@ class _Events:
         return {"lag_out": self._lag(group, self._times)}
 
     def _copied(self, group: slice) -> dict[str, Any]:
-        watched = self._rows["watched"]
-        if watched.null_count == len(watched):
+        if not self._any_watched:
             return self._on_the_way(group)
-        return self._on_the_way(group) | {"watched": field_counts(watched.take(self._order[group]))}
+        watched = self._rows["watched"].take(self._order[group])
+        return self._on_the_way(group) | {"watched": field_counts(watched)}
 
     def _claimed(self, _group: slice) -> dict[str, Any]:
         """A claim counts no event of its own: the promised copy has the time at which it left."""

@@ -104,6 +104,7 @@ def _fields_of_event(exploded: DataFrame) -> DataFrame:
     This is a separate projection because the columns are used several times and would be computed as often.
     """
     at, receipt = fn.col("at"), fn.col("receipt")
+    first_row = fn.coalesce(at, fn.lit(0)) == 0
     item = fn.col("items")[at]
     columns = {
         "id": fn.coalesce(item["id"], receipt["ids"][at], fn.col("id")),
@@ -114,7 +115,7 @@ def _fields_of_event(exploded: DataFrame) -> DataFrame:
         "since_ms": receipt["since_ms"][at],
         "kind": fn.coalesce(receipt["result"], _copy(at)),
         "name": _name(at),
-        "watched": fn.when(fn.coalesce(at, fn.lit(0)) == 0, fn.col("watched")),
+        "watched": fn.coalesce(fn.when(first_row, fn.col("watched")), fn.array().cast(WATCHED)),
         "reason": fn.substring_index(receipt["reason"], ":", 1),
         "replay": fn.coalesce(receipt["replay"], fn.col("replay")),
         "known": item.isNull() | readable(item),

@@ -1,4 +1,4 @@
-"""Counts the values of watched fields in the rows of a group, by columns. Events without watches are null."""
+"""Counts the values of watched fields in the rows of a group, by columns. Most events have none."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -22,9 +22,8 @@ _NULL: Final = "null"
 
 def field_counts(watched: pa.ChunkedArray) -> dict[WatchKey, FieldCounts]:
     """The counts of each field and kind in a column of `schema.WATCHED`."""
-    if watched.null_count == len(watched):
-        return {}
-    return dict(_counted(watched.combine_chunks().flatten()))
+    found = pc.list_flatten(watched)
+    return dict(_counted(found.combine_chunks())) if len(found) else {}
 
 
 def _counted(found: pa.StructArray) -> Iterator[tuple[WatchKey, FieldCounts]]:
