@@ -1,6 +1,6 @@
 """The state built from the ledger: all minutes in memory, and how far each partition has been tallied."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -35,6 +35,10 @@ class LedgerPosition(msgspec.Struct, frozen=True):
     covered: Mapping[Partition, TalliedUpTo] = {}
     floor: int = 0
     """Tallies of earlier minutes that are not in memory are ignored: those minutes were dropped."""
+
+    dropped: Sequence[MinuteKey] = ()
+    """States that are dropped and may not be deleted yet. They are stored with the position, in one item, so
+    that a minute is either there with all its tenants or not at all."""
 
 
 class _Parts:

@@ -41,8 +41,8 @@ class MinuteTracker:
         self._tenants: dict[int, set[str]] = {}
 
     def begin(self, findings: Mapping[MinuteKey, Identified]) -> None:
-        """Mark every restored minute to be judged."""
-        self.findings = dict(findings)
+        """Mark every restored minute to be judged; findings of other minutes are left out."""
+        self.findings = {key: found for key, found in findings.items() if key in self.ledger.minutes}
         self._open.update(self.ledger.minutes)
 
     def judge(self, passed: ReadProgress, now_ms: int) -> list[MinuteCard]:
