@@ -87,6 +87,10 @@ class ControlLoop:
         self.brokers_answered = False
         """Whether the brokers gave all offsets in the last pass."""
 
+    def resume(self) -> None:
+        """Start from the restored state."""
+        self._watermarks.resume(self._tracker.ledger.read_to_ms)
+
     def enter(self, entries: Iterable[Entry]) -> None:
         """Apply records of the ledger."""
         ledger, now_ms = self._tracker.ledger, self._clock()

@@ -145,6 +145,7 @@ class Observe:
         return None
 
     def _follow(self, loop: ControlLoop, position: int) -> None:
+        loop.resume()
         reader = LedgerReader(self._settings.bootstrap, self._client, position).start()
         self._resolver.start()
         looked = -self._settings.look_seconds

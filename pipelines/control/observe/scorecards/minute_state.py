@@ -47,6 +47,7 @@ class MinuteTracker:
 
     def judge(self, passed: ReadProgress, now_ms: int) -> list[MinuteCard]:
         """Judge minutes that changed or may change with time; returns their cards."""
+        self.ledger.read_to_ms = passed.read_to_ms
         self._open.update(self._changed())
         keys, self._open = sorted(self._open), set()
         for key in keys:
