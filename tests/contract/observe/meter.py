@@ -1,5 +1,6 @@
 """An observe process without its threads, over a store that can fail, and a ledger to read."""
 
+from collections.abc import Iterable
 from datetime import date
 
 import numpy as np
@@ -48,7 +49,16 @@ class BrittleStore(Store):
 class Meter:
     """The process, without its threads."""
 
-    def __init__(self, url: str, table: str = "meter", most_dropped: int = MOST_DROPPED) -> None:
+    def __init__(
+        self,
+        url: str,
+        table: str = "meter",
+        *,
+        most_dropped: int = MOST_DROPPED,
+        ledger_end: int = NEVER,
+        needed: Iterable[int] = (),
+    ) -> None:
+        """`needed`: minutes whose cards have to be in memory."""
         self.store = BrittleStore(url, table)
         self.store.ensure()
         self.tables = Repository(self.store)
@@ -56,7 +66,7 @@ class Meter:
         self.watched = WatchedHours()
         parts = (self.tables, self.board, self.days, self.watched)
         self.keeper = Persistence(*parts, most_dropped=most_dropped)
-        self.position = self.keeper.restore(NEVER)
+        self.position = self.keeper.restore(ledger_end, needed)
 
     def enter(self, ledger: list[Range]) -> None:
         """Records after the position, as far as they are judged."""

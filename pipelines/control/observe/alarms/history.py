@@ -62,6 +62,15 @@ def updated(before: History, inputs: Inputs, backlog_minutes: int) -> History:
     )
 
 
+def newest_losses(history: History) -> dict[int, int]:
+    """When the newest loss of each epoch minute was found, epoch milliseconds."""
+    found: dict[int, int] = {}
+    for key, known in history.losses.items():
+        minute = int(key.split(_SEPARATOR)[1])
+        found[minute] = max(known.since_ms, found.get(minute, 0))
+    return found
+
+
 def loss_key(card: MinuteCard, row: HopRow) -> str:
     """The key of one minute's loss at one hop."""
     return _SEPARATOR.join((card.tenant, str(card.minute), row.node, row.pipe))

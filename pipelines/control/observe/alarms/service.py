@@ -5,7 +5,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from pipelines.control.observe.alarms.history import History, updated
+from pipelines.control.observe.alarms.history import History, newest_losses, updated
 from pipelines.control.observe.alarms.inputs import Inputs
 from pipelines.control.observe.alarms.lifecycle import AlarmState, AlarmTiming, step
 from pipelines.control.observe.alarms.notifier import Notifier
@@ -107,6 +107,10 @@ class Alarms:
             alarm = transition.alarm
             fields = {"alarm": alarm.id, "kind": alarm.kind, "tenant": alarm.tenant, "subject": alarm.subject}
             _log.warning(f"alarm {transition.change}", extra=fields)
+
+    def losses(self) -> Mapping[int, int]:
+        """When the newest loss of each epoch minute was found, epoch milliseconds."""
+        return newest_losses(self._history)
 
     def listed(self, tenant: str, is_open: bool | None = None) -> list[Alarm]:
         """Alarms of a tenant or of ALL_TENANTS, newest first.

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import timedelta
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Final
 
 from msgspec.structs import replace
@@ -57,26 +57,30 @@ class Persistence:
 
         self.tenants: set[str] = set()
 
-    def restore(self, ledger_end: int) -> int:
-        """Load the stored state; returns the ledger offset to continue at.
+    def restore(self, ledger_end: int, needed: Iterable[int]) -> int:
+        """Load the stored state, and the cards of the days of `needed`; returns the offset to continue at.
 
         Raises:
             StoreError: if the store cannot be read.
         """
         position = self._tables.position() or LedgerPosition()
+        self.tenants = set(self._tables.tenants())
         if position.offset > ledger_end:
             extra = {"position": position.offset, "end": ledger_end}
             _log.error(
-                "the ledger topic was recreated: the stored state of open minutes is ignored", extra=extra
+                "the ledger topic was recreated: the stored state of open minutes is dropped", extra=extra
             )
+            self._tables.drop([(state.tenant, state.minute) for state in self._tables.states()])
+            self._days.expect((ALL_TENANTS, minute) for minute in needed)
+            self._load()
             return 0
         dropped = frozenset(position.dropped)
         states = [state for state in self._tables.states() if (state.tenant, state.minute) not in dropped]
         self._position = position
         self._tracker.ledger.restore(states, position)
         self._tracker.begin(self._tables.findings())
-        self._days.expect(states)
-        self.tenants = set(self._tables.tenants())
+        self._days.expect(self._tracker.ledger.minutes)
+        self._days.expect((ALL_TENANTS, minute) for minute in needed)
         self._load()
         extra = {"minutes": len(states), "position": position.offset}
         _log.info("continuing from stored state", extra=extra)
@@ -127,10 +131,11 @@ class Persistence:
     def _hold(self, items: Iterable[Item]) -> None:
         self._waiting.update({(item.pk, item.sk): item for item in items})
 
-    def forget(self, before_minute: int) -> None:
+    def forget(self, before_minute: int, needed: Iterable[int] = ()) -> None:
         """Drop the states of older, settled minutes from memory and store; call after a successful `save`.
 
-        The stored position decides: what it calls dropped is not restored, whatever is left of it.
+        The cards of `needed` stay in memory. The stored position decides: what it calls dropped is not
+        restored, whatever is left of it.
         """
         keys = self._droppable(before_minute)
         floor = max(self._position.floor, before_minute)
@@ -141,11 +146,16 @@ class Persistence:
                 self._tables.write([position_item(position)])
                 self._position = position
             self._tracker.forget(before_minute, keys)
-            self._days.forget(day_of(before_minute) - timedelta(days=1))
+            self._forget_days(before_minute, needed)
             self._tables.drop(self._position.dropped)
             self._position = replace(self._position, dropped=[])
         except StoreError as error:
             _log.warning("old minutes not dropped: the store failed; retrying", extra={"error": str(error)})
+
+    def _forget_days(self, before_minute: int, needed: Iterable[int]) -> None:
+        held = (minute for _, minute in self._tracker.ledger.minutes)
+        kept = {day_of(minute) for minute in chain(held, needed)}
+        self._days.forget(day_of(before_minute) - timedelta(days=1), kept)
 
     def _droppable(self, before_minute: int) -> list[MinuteKey]:
         """The states of the oldest minutes that may be dropped.
