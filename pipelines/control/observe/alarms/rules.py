@@ -42,7 +42,7 @@ def evaluate(
         burning(inputs),
         throughput_rules.stalled(inputs, settings),
         throughput_rules.backlog(inputs, history, catalogue, settings) if catalogue is not None else (),
-        throughput_rules.silent(inputs, catalogue, settings) if catalogue is not None and not behind else (),
+        throughput_rules.silent(inputs, history, catalogue) if catalogue is not None and not behind else (),
         throughput_rules.rating(inputs, settings),
         throughput_rules.meter(inputs, settings),
         failures(inputs, settings) if catalogue is not None else (),

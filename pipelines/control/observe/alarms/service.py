@@ -93,7 +93,7 @@ class Alarms:
         """Evaluate the rules, store changes and notify; does not wait for the store or for receivers."""
         before, history = self._tracked, self._history
         self._want_secrets()
-        self._history = updated(history, inputs, self._settings.alarm_backlog_minutes)
+        self._history = updated(history, inputs, self._settings)
         evaluation = evaluate(inputs, self._history, self._catalogue(), self._settings)
         after, transitions = step(before, evaluation, self._all_windows(), self._timing, inputs.at_ms)
         catalogue = self.published()
