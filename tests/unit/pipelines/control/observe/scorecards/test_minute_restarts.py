@@ -10,10 +10,12 @@ from pipelines.control.observe.ledger.minute_sums import MinuteState
 from pipelines.control.observe.ledger.watermarks import WRITING, OffsetsSnapshot, Watermarks
 from pipelines.control.observe.scorecards.ledger_state import LedgerPosition
 from pipelines.control.observe.scorecards.minute_state import MinuteTracker
+from pipelines.control.observe.verdicts.event_identification import find
 from pipelines.control.observe.verdicts.verdicts import ReadProgress
 from shared.contracts.ledger import Stage
 from shared.contracts.scorecard import MinuteCard
 from shared.contracts.topics import Topic
+from tests.unit.pipelines.control.observe.judged import hop
 from tests.unit.pipelines.control.observe.world import (
     LATER,
     MINUTE_START,
@@ -135,3 +137,19 @@ def test_a_late_delivery_leaves_the_dropped_copies_out_of_what_is_owed(restarts:
     after = judged(tracker, ReadProgress(marks={}, read_to_ms=LATER), LATER + 2_000)
     assert (before.total, after.total, after.good) == (20, 21, 21)
     assert (after.settled, after.spent) == (True, False)
+
+
+def test_lost_events_keep_their_ids_when_they_are_read_again_and_their_records_have_expired() -> None:
+    """A process that starts has every minute's events named once more."""
+    world = World(lost={(Stage.EVENTS, "", "gone")}).send(["gone", *IDS])
+    tracker = tracked(world)
+    judged(tracker, world.passed())
+    for records in (list(world.seen()), []):
+        ((key, plan),) = tracker.plans()
+        assert tracker.found(key, find(plan, records))
+        card = judged(tracker, world.passed())
+        assert [event.id for event in hop(card, "ingest").named] == ["gone"]
+        findings = tracker.findings
+        tracker, _ = restarted(tracker)
+        tracker.begin(findings)
+        judged(tracker, world.passed())
