@@ -79,8 +79,8 @@ def world() -> World:
     return found
 
 
-def only(found: Iterable[FieldSkew]) -> FieldSkew:
-    (each,) = found
+def only(found: Iterable[FieldSkew] | None) -> FieldSkew:
+    (each,) = found or ()
     return each
 
 
