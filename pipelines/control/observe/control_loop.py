@@ -40,7 +40,7 @@ _log = get_logger(__name__)
 _HEALTH_MINUTES: Final = 10
 """Window of the health of destinations."""
 
-_ALARM_MINUTES: Final = 26 * 60
+ALARM_MINUTES: Final = 26 * 60
 """How far back alarms look: an event that waited in retry for a day is found missing that late."""
 
 _DEAD_MINUTES: Final = 7 * 60
@@ -86,6 +86,12 @@ class ControlLoop:
         self.meters = ObserveMetrics(lambda: self.snapshot, alarms.open_by_kind)
         self.brokers_answered = False
         """Whether the brokers gave all offsets in the last pass."""
+
+    def resume(self) -> None:
+        """Start from the restored state."""
+        self._watermarks.resume(self._tracker.ledger.read_to_ms)
+        self._corrected_ms = dict(self._alarms.losses())
+        self._days.expect((ALL_TENANTS, minute) for minute in self._corrected_ms)
 
     def enter(self, entries: Iterable[Entry]) -> None:
         """Apply records of the ledger."""
@@ -152,7 +158,8 @@ class ControlLoop:
         self._saved_ms = now_ms
         read_to = self._watermarks.read_to_ms // MINUTE_MS
         if read_to:
-            self._persistence.forget(read_to - self._settings.keep_hours * _HOUR_MINUTES)
+            oldest = read_to - self._settings.keep_hours * _HOUR_MINUTES
+            self._persistence.forget(oldest, self._corrected_ms)
 
     def _taken(self, now_ms: int) -> Snapshot:
         last = now_ms // MINUTE_MS
@@ -193,7 +200,7 @@ class ControlLoop:
         last, found = now_ms // MINUTE_MS, self.snapshot
         inputs = Inputs(
             at_ms=now_ms,
-            cards=recent_cards(found, _ALARM_MINUTES, self._corrected_ms),
+            cards=recent_cards(found, ALARM_MINUTES, self._corrected_ms),
             dead=tuple(dead_letters(self._tracker.between(last - _DEAD_MINUTES, last + 1))),
             destinations=found.destinations,
             nodes=self._nodes,

@@ -12,7 +12,7 @@ from pipelines.control.observe.alarms.service import Alarms, open_alarms
 from pipelines.control.observe.api.http_server import served
 from pipelines.control.observe.api.queries import Queries
 from pipelines.control.observe.api.routes import build
-from pipelines.control.observe.control_loop import ControlLoop
+from pipelines.control.observe.control_loop import ALARM_MINUTES, ControlLoop
 from pipelines.control.observe.dynamodb import Store
 from pipelines.control.observe.health.activity_watch import watch
 from pipelines.control.observe.health.offsets import Progress
@@ -28,6 +28,7 @@ from pipelines.control.observe.storage.persistence import Persistence
 from pipelines.control.observe.storage.repository import Repository
 from pipelines.control.observe.timeline.recorder import TimelineRecorder
 from pipelines.control.observe.verdicts.event_resolver import EventResolver
+from shared.contracts.envelope import MINUTE_MS
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.rollout_store import RolloutStore
 from shared.kafka.offset_range_reader import OffsetRangeReader
@@ -132,7 +133,8 @@ class Observe:
             try:
                 end = ledger_end(self._settings.bootstrap, self._client)
                 self._store.ensure()
-                position = self._persistence.restore(end)
+                minute = wall_clock() // MINUTE_MS
+                position = self._persistence.restore(end, range(minute - ALARM_MINUTES, minute + 1))
                 self._alarms.restore()  # last, because it sends stored notifications
             except (KafkaException, StoreError) as error:
                 _log.warning(
@@ -145,6 +147,7 @@ class Observe:
         return None
 
     def _follow(self, loop: ControlLoop, position: int) -> None:
+        loop.resume()
         reader = LedgerReader(self._settings.bootstrap, self._client, position).start()
         self._resolver.start()
         looked = -self._settings.look_seconds

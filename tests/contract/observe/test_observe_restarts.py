@@ -123,6 +123,26 @@ def test_it_stops_soon_and_the_next_process_has_its_state(topics: str, start: St
     assert '"minutes": 1' in again.log.read_text(), "from the store, not from the ledger"
 
 
+def test_a_late_minute_stays_late_after_a_restart_while_audit_is_behind(topics: str, start: Start) -> None:
+    """Its events are not in time until the next process has seen how far audit is."""
+    minute, side = recent(), Side(topics)
+    side.collected(ids(0, 10), minute)
+    side.each(Topic.EVENTS, ids(0, 10), minute)
+    side.outbound(ids(0, 5), minute, "p")
+    side.receipt(ids(0, 5), minute, "p")
+    side.audit()
+    observe = start()
+    eventually(lambda: observe.card(minute)["spent"])
+    card = observe.card(minute)
+    assert (card["under_way"], card["in_time"]) == (5, 0)
+    assert observe.stop() == 0
+    side.collected(ids(10, 11), minute + 1)
+    side.flush()  # and audit does not read it
+    again = start()
+    eventually(lambda: again.get("/v1/now")["behind_seconds"] > 0)
+    assert again.card(minute) == card
+
+
 @pytest.mark.proof
 def test_a_ledger_that_was_cut_goes_on_where_it_begins(topics: str, start: Start) -> None:
     minute, side = recent(), Side(topics)

@@ -1,16 +1,28 @@
-"""State that rules need from earlier passes: when a loss was first found, and how backlogs changed. Pure."""
+"""State that rules need from earlier passes: losses, backlogs and silent sources, each since when. Pure."""
 
 import zlib
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 import msgspec
 from msgspec import Struct
 
-from pipelines.control.observe.alarms.inputs import Inputs
+from pipelines.control.observe.alarms.inputs import Inputs, SourceMinutes
+from pipelines.control.observe.alarms.settings import AlarmSettings
+from shared.contracts.documents import TenantName
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import ALL_TENANTS, HopRow, MinuteCard
 
-_SEPARATOR = "\x1f"
+_SEPARATOR: Final = "\x1f"
+
+SILENT_HOUR: Final = 60
+"""Minutes before a source's last event in which its activity is measured."""
+
+SILENT_MOST: Final = 45
+"""Minutes with events among these from which a source counts as one that sends regularly."""
+
+SILENT_FORGOTTEN: Final = 24 * 60
+"""Minutes of silence after which a source counts as retired."""
 
 
 class KnownLoss(Struct, frozen=True, array_like=True):
@@ -29,13 +41,16 @@ class BacklogSample(Struct, frozen=True, array_like=True):
 
 
 class History(Struct, kw_only=True, frozen=True):
-    """Losses and backlogs as seen in earlier passes."""
+    """Losses, backlogs and silent sources as seen in earlier passes."""
 
     losses: dict[str, KnownLoss] = {}
     """By `loss_key`."""
 
     backlogs: dict[str, list[BacklogSample]] = {}
     """By `backlog_key`."""
+
+    silent: dict[str, int] = {}
+    """The last epoch minute of each silent source, by tenant and name (`split_key`)."""
 
     def encode(self) -> bytes:
         """Serialise for the store."""
@@ -54,12 +69,22 @@ class History(Struct, kw_only=True, frozen=True):
             raise msgspec.DecodeError(str(error)) from error
 
 
-def updated(before: History, inputs: Inputs, backlog_minutes: int) -> History:
-    """The history after a pass; samples are kept for `backlog_minutes`."""
+def updated(before: History, inputs: Inputs, settings: AlarmSettings) -> History:
+    """The history after a pass."""
     return History(
         losses={key: _known(before.losses.get(key), row.lost, inputs.at_ms) for key, row in _lost(inputs)},
-        backlogs=_backlogs(before.backlogs, inputs, backlog_minutes),
+        backlogs=_backlogs(before.backlogs, inputs, settings.alarm_backlog_minutes),
+        silent=_silent(before.silent, inputs, settings.alarm_silent_minutes),
     )
+
+
+def newest_losses(history: History) -> dict[int, int]:
+    """When the newest loss of each epoch minute was found, epoch milliseconds."""
+    found: dict[int, int] = {}
+    for key, known in history.losses.items():
+        minute = int(key.split(_SEPARATOR)[1])
+        found[minute] = max(known.since_ms, found.get(minute, 0))
+    return found
 
 
 def loss_key(card: MinuteCard, row: HopRow) -> str:
@@ -70,6 +95,12 @@ def loss_key(card: MinuteCard, row: HopRow) -> str:
 def backlog_key(tenant: str, pipe: str) -> str:
     """The key of a pipe's backlog."""
     return _SEPARATOR.join((tenant, pipe))
+
+
+def split_key(key: str) -> TenantName:
+    """Tenant and name of a key of theirs."""
+    tenant, _, name = key.partition(_SEPARATOR)
+    return tenant, name
 
 
 def _lost(inputs: Inputs) -> Iterable[tuple[str, HopRow]]:
@@ -106,3 +137,18 @@ def _sampled(samples: list[BacklogSample], new: BacklogSample, minutes: int) -> 
         return samples
     oldest = new.at_ms - (minutes + 2) * MINUTE_MS
     return [*(sample for sample in samples if sample.at_ms > oldest), new]
+
+
+def _silent(before: Mapping[str, int], inputs: Inputs, minutes: int) -> dict[str, int]:
+    """One that is silent stays so until it sends again, also if its last hour is not in memory any more."""
+    now = inputs.at_ms // MINUTE_MS
+    sources = {_SEPARATOR.join((each.tenant, each.name)): each for each in inputs.sources if each.minutes}
+    newest = {key: max(each.minutes) for key, each in sources.items()}
+    last = {key: minute for key, minute in before.items() if newest.get(key, minute) <= minute}
+    last |= {key: newest[key] for key, each in sources.items() if _used_to_send(each, newest[key])}
+    # whole minutes: the current one may still have events
+    return {key: at for key, at in last.items() if minutes <= now - at - 1 < SILENT_FORGOTTEN}
+
+
+def _used_to_send(source: SourceMinutes, last: int) -> bool:
+    return sum(last - SILENT_HOUR < minute <= last for minute in source.minutes) >= SILENT_MOST

@@ -74,9 +74,11 @@ class Inputs(Struct, kw_only=True, frozen=True):
     waiting: Mapping[TenantName, int] = {}
     """Events in the retry topics, of all minutes, by tenant and pipe."""
 
-    stopped: Sequence[StoppedRollout] = ()
-    skews: Sequence[FieldSkew] = ()
-    """Every field that was watched in this hour or the last."""
+    stopped: Sequence[StoppedRollout] | None = ()
+    """None while they are not known."""
+
+    skews: Sequence[FieldSkew] | None = ()
+    """Every field that was watched in this hour or the last; None while they were not compared yet."""
 
     rate: float = 0.0
     """Events per second that the side accepted in the last whole minute that audit has read."""

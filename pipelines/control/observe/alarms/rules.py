@@ -42,17 +42,26 @@ def evaluate(
         burning(inputs),
         throughput_rules.stalled(inputs, settings),
         throughput_rules.backlog(inputs, history, catalogue, settings) if catalogue is not None else (),
-        throughput_rules.silent(inputs, catalogue, settings) if catalogue is not None and not behind else (),
+        throughput_rules.silent(inputs, history, catalogue) if catalogue is not None and not behind else (),
         throughput_rules.rating(inputs, settings),
         throughput_rules.meter(inputs, settings),
         failures(inputs, settings) if catalogue is not None else (),
         stopped_rollouts(inputs) if catalogue is not None else (),
         skew_rules.skewed(inputs, catalogue) if catalogue is not None else (),
     )
-    unknown = (_FROM_TALLIES if behind else frozenset()) | (
-        _FROM_DOCUMENTS if catalogue is None else frozenset()
-    )
+    unknown = _unknown(inputs, catalogue, behind=behind)
     return Evaluation(findings=list(found), unknown=unknown, contacts_known=catalogue is not None)
+
+
+def _unknown(inputs: Inputs, catalogue: Catalogue | None, *, behind: bool) -> frozenset[AlarmKind]:
+    """Kinds that may hold without a finding: their inputs are late, or were not read since the start."""
+    kinds = {
+        _FROM_TALLIES: behind,
+        _FROM_DOCUMENTS: catalogue is None,
+        frozenset({AlarmKind.CUSTOMER}): inputs.stopped is None,
+        frozenset({AlarmKind.SKEW}): inputs.skews is None,
+    }
+    return frozenset[AlarmKind]().union(*(found for found, lacking in kinds.items() if lacking))
 
 
 def failures(inputs: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
@@ -81,7 +90,7 @@ def failures(inputs: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
 
 def stopped_rollouts(inputs: Inputs) -> Iterator[Finding]:
     """One finding for each rollout that stopped: only its customer can say how to go on."""
-    for each in inputs.stopped:
+    for each in inputs.stopped or ():
         fix = f"repair what fails, then `hifi rollout {each.pipe} resume` tries the step again"
         what = f"the rollout of pipe {each.pipe} stopped and is back at {each.share:g} %"
         yield Finding(

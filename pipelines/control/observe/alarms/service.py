@@ -5,7 +5,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from pipelines.control.observe.alarms.history import History, updated
+from pipelines.control.observe.alarms.history import History, newest_losses, updated
 from pipelines.control.observe.alarms.inputs import Inputs
 from pipelines.control.observe.alarms.lifecycle import AlarmState, AlarmTiming, step
 from pipelines.control.observe.alarms.notifier import Notifier
@@ -93,7 +93,7 @@ class Alarms:
         """Evaluate the rules, store changes and notify; does not wait for the store or for receivers."""
         before, history = self._tracked, self._history
         self._want_secrets()
-        self._history = updated(history, inputs, self._settings.alarm_backlog_minutes)
+        self._history = updated(history, inputs, self._settings)
         evaluation = evaluate(inputs, self._history, self._catalogue(), self._settings)
         after, transitions = step(before, evaluation, self._all_windows(), self._timing, inputs.at_ms)
         catalogue = self.published()
@@ -107,6 +107,10 @@ class Alarms:
             alarm = transition.alarm
             fields = {"alarm": alarm.id, "kind": alarm.kind, "tenant": alarm.tenant, "subject": alarm.subject}
             _log.warning(f"alarm {transition.change}", extra=fields)
+
+    def losses(self) -> Mapping[int, int]:
+        """When the newest loss of each epoch minute was found, epoch milliseconds."""
+        return newest_losses(self._history)
 
     def listed(self, tenant: str, is_open: bool | None = None) -> list[Alarm]:
         """Alarms of a tenant or of ALL_TENANTS, newest first.

@@ -11,7 +11,7 @@ from shared.contracts.skew import FieldSkew, SkewState
 
 def skewed(inputs: Inputs, catalogue: Catalogue) -> Iterator[Finding]:
     """One finding for each skewed field that its pipe still watches."""
-    for each in inputs.skews:
+    for each in inputs.skews or ():
         if each.state is SkewState.SKEWED and _watches(catalogue, each):
             yield Finding(
                 kind=AlarmKind.SKEW,

@@ -1,24 +1,14 @@
 """Alarm rules for stalled nodes, growing backlogs, silent sources, traffic and the meter's own lag. Pure."""
 
 from collections.abc import Iterator
-from typing import Final
 
 from pipelines.control.observe.alarms.formatting import counted, moment
-from pipelines.control.observe.alarms.history import BacklogSample, History, backlog_key
-from pipelines.control.observe.alarms.inputs import Finding, Inputs, SourceMinutes
+from pipelines.control.observe.alarms.history import BacklogSample, History, backlog_key, split_key
+from pipelines.control.observe.alarms.inputs import Finding, Inputs
 from pipelines.control.observe.alarms.settings import AlarmSettings
 from shared.contracts.alarms import AlarmKind
 from shared.contracts.documents import Catalogue
 from shared.contracts.envelope import MINUTE_MS
-
-SILENT_HOUR: Final = 60
-"""Minutes before a source's last event in which its activity is measured."""
-
-SILENT_MOST: Final = 45
-"""Minutes with events among these from which a source counts as one that sends regularly."""
-
-SILENT_FORGOTTEN: Final = 24 * 60
-"""Minutes of silence after which a source counts as retired."""
 
 
 def stalled(inputs: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
@@ -59,23 +49,17 @@ def _grows(samples: list[BacklogSample], minutes: int) -> bool:
     return min(sample.waiting for sample in samples[middle:]) > earlier
 
 
-def silent(inputs: Inputs, catalogue: Catalogue, settings: AlarmSettings) -> Iterator[Finding]:
+def silent(inputs: Inputs, history: History, catalogue: Catalogue) -> Iterator[Finding]:
     """Published sources that used to send and have stopped."""
-    now = inputs.at_ms // MINUTE_MS
-    for source in inputs.sources:
-        if source.minutes and (source.tenant, source.name) in catalogue.sources:
-            last = max(source.minutes)
-            quiet = now - last - 1  # whole minutes: the current one may still have events
-            if settings.alarm_silent_minutes <= quiet < SILENT_FORGOTTEN and _used_to_send(source, last):
-                text = (
-                    f"source {source.name} has sent nothing for {quiet} minutes, since {moment(last)}; "
-                    f"it used to send in nearly every minute"
-                )
-                yield Finding(kind=AlarmKind.SILENT, tenant=source.tenant, subject=source.name, text=text)
-
-
-def _used_to_send(source: SourceMinutes, last: int) -> bool:
-    return sum(last - SILENT_HOUR < minute <= last for minute in source.minutes) >= SILENT_MOST
+    for key, last in history.silent.items():
+        tenant, name = split_key(key)
+        if (tenant, name) in catalogue.sources:
+            quiet = inputs.at_ms // MINUTE_MS - last - 1
+            text = (
+                f"source {name} has sent nothing for {quiet} minutes, since {moment(last)}; "
+                f"it used to send in nearly every minute"
+            )
+            yield Finding(kind=AlarmKind.SILENT, tenant=tenant, subject=name, text=text)
 
 
 def rating(inputs: Inputs, settings: AlarmSettings) -> Iterator[Finding]:

@@ -133,7 +133,7 @@ class Queries:
 
     def skews(self, tenant: str) -> list[FieldSkew]:
         """How watched fields compare with the days before."""
-        return [each for each in self._snapshot().skews if tenant in (ALL_TENANTS, each.tenant)]
+        return [each for each in self._snapshot().skews or () if tenant in (ALL_TENANTS, each.tenant)]
 
     def alarms(self, tenant: str, is_open: bool | None) -> list[Alarm]:
         """Alarms, newest first: open ones, resolved ones, or both."""

@@ -21,7 +21,7 @@ class RolloutWatch:
     def __init__(self, store: RolloutStore | None, side: str) -> None:
         """Without a store, none ever stopped. What another side's provisioner stopped is that side's."""
         self._store, self._side = store, side
-        self._stopped: Sequence[StoppedRollout] = ()
+        self._stopped: Sequence[StoppedRollout] | None = () if store is None else None
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="rollout-watch", daemon=True)
 
@@ -36,8 +36,8 @@ class RolloutWatch:
         if self._thread.is_alive():
             self._thread.join(_STOP_SECONDS)
 
-    def stopped(self) -> Sequence[StoppedRollout]:
-        """Those that are stopped now."""
+    def stopped(self) -> Sequence[StoppedRollout] | None:
+        """Those that are stopped now; None while they were not read yet."""
         return self._stopped
 
     def _run(self) -> None:

@@ -39,7 +39,9 @@ class Snapshot(Struct, kw_only=True, frozen=True):
     waiting: Mapping[TenantName, int] = {}
     """Events that wait for their next try, by tenant and pipe."""
 
-    skews: Sequence[FieldSkew] = ()
+    skews: Sequence[FieldSkew] | None = None
+    """None while they were not compared yet."""
+
     unread: Mapping[str, int] = {}
     """Records before each node of the chain, by its group's name; empty until the brokers were asked."""
 

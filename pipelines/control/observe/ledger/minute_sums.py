@@ -72,10 +72,13 @@ class StageSums(msgspec.Struct, omit_defaults=True):
 
 
 class Proven(msgspec.Struct, omit_defaults=True):
-    """Losses and doubles of an account that were reported as proven."""
+    """Losses and doubles of an account that were reported as proven, and what explains others."""
 
     lost: int = 0
     extra: int = 0
+    dropped: int = 0
+    """For TRANSMIT: second copies in its input that it dropped; they are no doubles, and not owed."""
+
     ids: dict[int, int] = msgspec.field(default_factory=dict)
     """How often each hash is lost (positive) or doubled (negative); fewer than the counts where not all ids
     are known."""
@@ -119,7 +122,7 @@ class MinuteState(msgspec.Struct, omit_defaults=True):
     """Proven differences, for accounts that are not even."""
 
     proven: dict[Key, Proven] = msgspec.field(default_factory=dict)
-    """Proven losses and doubles; they stay while newly arrived events settle."""
+    """What was proven of an account; it stays while newly arrived events settle."""
 
     watched: dict[FieldKey, FieldCounts] = msgspec.field(default_factory=dict)
     """What the watched fields of pipes held."""

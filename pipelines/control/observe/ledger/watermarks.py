@@ -154,6 +154,10 @@ class Watermarks:
 
         self._nodes = {name: _Following(chain) for name, chain in CHAINS.items()}
 
+    def resume(self, read_to_ms: int) -> None:
+        """Start with what an earlier process knew of `read_to_ms`."""
+        self.read_to_ms = read_to_ms
+
     def take(self, look: OffsetsSnapshot) -> None:
         """Process the offsets of one pass."""
         if len(self._unread) < _MOST:

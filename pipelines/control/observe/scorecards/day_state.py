@@ -1,12 +1,12 @@
 """The state of days: their minutes' cards, and the lags of all their minutes. No I/O."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import date
 from typing import Final, NamedTuple
 
 import msgspec
 
-from pipelines.control.observe.ledger.minute_sums import Lags, MinuteState, merged_lags
+from pipelines.control.observe.ledger.minute_sums import Lags, MinuteKey, MinuteState, merged_lags
 from pipelines.control.observe.scorecards.day_cards import day_card
 from shared.contracts.scorecard import ALL_TENANTS, DayCard, MinuteCard
 from shared.contracts.timestamps import day_of
@@ -100,11 +100,11 @@ class DayState:
     def _held(self, key: DayKey) -> Day:
         return self._days.setdefault(key, Day())
 
-    def expect(self, states: Iterable[MinuteState]) -> None:
-        """Mark the days of restored states to be loaded before their cards are made."""
-        for state in states:
-            for tenant in (state.tenant, ALL_TENANTS):
-                self._held((tenant, day_of(state.minute)))
+    def expect(self, keys: Iterable[MinuteKey]) -> None:
+        """Mark the days of these minutes to be loaded before cards are made of them."""
+        for tenant, minute in keys:
+            for each in (tenant, ALL_TENANTS):
+                self._held((each, day_of(minute)))
 
     def want(self, tenants: Iterable[str], day: date) -> None:
         """Mark these tenants' days to be loaded where the day of ALL_TENANTS is held."""
@@ -122,8 +122,11 @@ class DayState:
         return day is not None and day.loaded
 
     def refresh(self, states: Mapping[tuple[str, int], MinuteState]) -> list[DayCard]:
-        """Recompute and return the cards of days that changed."""
-        stale = [(key, day) for key, day in self._days.items() if day.stale and day.loaded]
+        """Recompute and return the cards of days that changed; that of all tenants once each is loaded."""
+        partly = {(ALL_TENANTS, day) for (_, day), _ in self.unloaded()}
+        stale = [
+            (key, day) for key, day in self._days.items() if day.stale and day.loaded and key not in partly
+        ]
         fresh = []
         for key, day in stale:
             card = day_card(*key, day.cards.values(), self._lags(key, states))
@@ -159,11 +162,11 @@ class DayState:
         cards, self._unsaved = list(self._unsaved.values()), {}
         return cards
 
-    def forget(self, before: date) -> None:
-        """Drop older days that need no recomputing or storing; the store has them."""
-        busy = {(tenant, day_of(minute)) for tenant, minute in self._unsaved}
+    def forget(self, before: date, kept: Collection[date]) -> None:
+        """Drop older days, except `kept`, that need no recomputing or storing; the store has them."""
+        busy = {*kept, *(day_of(minute) for _, minute in self._unsaved)}
         old = [
-            key for key, day in self._days.items() if key[1] < before and not day.stale and key not in busy
+            key for key, day in self._days.items() if key[1] < before and not day.stale and key[1] not in busy
         ]
         for key in old:
             del self._days[key]

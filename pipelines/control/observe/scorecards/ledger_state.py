@@ -1,6 +1,6 @@
 """The state built from the ledger: all minutes in memory, and how far each partition has been tallied."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -36,6 +36,13 @@ class LedgerPosition(msgspec.Struct, frozen=True):
     floor: int = 0
     """Tallies of earlier minutes that are not in memory are ignored: those minutes were dropped."""
 
+    read_to_ms: int = 0
+    """`LedgerState.read_to_ms`; earlier versions did not store it."""
+
+    dropped: Sequence[MinuteKey] = ()
+    """States that are dropped and may not be deleted yet. They are stored with the position, in one item, so
+    that a minute is either there with all its tenants or not at all."""
+
 
 class _Parts:
     """Collects the records of a range that is split over several."""
@@ -66,6 +73,9 @@ class LedgerState:
     def __init__(self) -> None:
         self.minutes: dict[MinuteKey, MinuteState] = {}
         self.covered: dict[Partition, TalliedUpTo] = {}
+        self.read_to_ms = 0
+        """`Watermarks.read_to_ms` when the minutes were judged last: what was there then is in the states."""
+
         self._parts: dict[Partition, _Parts] = {}
         self._next = 0
         self._floor = 0
@@ -118,7 +128,9 @@ class LedgerState:
     def position(self) -> LedgerPosition:
         """What to store beside the states."""
         offset = min([parts.offset for parts in self._parts.values()], default=self._next)
-        return LedgerPosition(offset=offset, covered=dict(self.covered), floor=self._floor)
+        return LedgerPosition(
+            offset=offset, covered=dict(self.covered), floor=self._floor, read_to_ms=self.read_to_ms
+        )
 
     @property
     def offsets(self) -> Mapping[Partition, int]:
@@ -150,8 +162,14 @@ class LedgerState:
         """Start from stored states and position; states may be ahead of the position."""
         self.minutes = {(state.tenant, state.minute): state for state in states}
         self.covered = dict(position.covered)
+        self.read_to_ms = position.read_to_ms or _settled_to_ms(self.minutes.values())
         self._next, self._floor = position.offset, position.floor
         self._parts, self._dirty = {}, set()
+
+
+def _settled_to_ms(states: Iterable[MinuteState]) -> int:
+    """The end of the newest settled minute, 0 if there is none: audit had read further when it settled."""
+    return max(((state.minute + 1) * MINUTE_MS for state in states if state.settled_ms), default=0)
 
 
 def _noted(state: MinuteState, judgement: Judgement) -> bool:

@@ -7,7 +7,7 @@ from pipelines.control.observe.ledger.minute_sums import MinuteKey, MinuteState
 from pipelines.control.observe.ledger.reconciliation_rules import Key
 from pipelines.control.observe.scorecards.ledger_state import LedgerState
 from pipelines.control.observe.scorecards.minute_cards import JudgedMinute, minute_card, total_card
-from pipelines.control.observe.verdicts.event_identification import Identified, ReadPlan, read_plan
+from pipelines.control.observe.verdicts.event_identification import Identified, ReadPlan, combined, read_plan
 from pipelines.control.observe.verdicts.verdicts import ReadProgress, judge
 from shared.contracts.documents import WARM_UP
 from shared.contracts.scorecard import MinuteCard
@@ -41,12 +41,13 @@ class MinuteTracker:
         self._tenants: dict[int, set[str]] = {}
 
     def begin(self, findings: Mapping[MinuteKey, Identified]) -> None:
-        """Mark every restored minute to be judged."""
-        self.findings = dict(findings)
+        """Mark every restored minute to be judged; findings of other minutes are left out."""
+        self.findings = {key: found for key, found in findings.items() if key in self.ledger.minutes}
         self._open.update(self.ledger.minutes)
 
     def judge(self, passed: ReadProgress, now_ms: int) -> list[MinuteCard]:
         """Judge minutes that changed or may change with time; returns their cards."""
+        self.ledger.read_to_ms = passed.read_to_ms
         self._open.update(self._changed())
         keys, self._open = sorted(self._open), set()
         for key in keys:
@@ -117,10 +118,7 @@ class MinuteTracker:
         if key not in self.ledger.minutes:
             return False
         self._new.add(key)
-        before = self.findings.get(key, _NOTHING)
-        self.findings[key] = Identified(
-            named={**before.named, **found.named}, counted={**before.counted, **found.counted}
-        )
+        self.findings[key] = combined(self.findings.get(key, _NOTHING), found)
         self._open.add(key)
         return True
 

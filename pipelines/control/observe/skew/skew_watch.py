@@ -25,10 +25,10 @@ class SkewWatch:
         """`every_ms`: how long comparisons stand before they are made again."""
         self._hours, self._bounds, self._every_ms = hours, bounds, every_ms
         self._looked_ms = 0
-        self._found: Sequence[FieldSkew] = ()
+        self._found: Sequence[FieldSkew] | None = None
 
-    def look(self, states: States, now_ms: int) -> Sequence[FieldSkew]:
-        """Every field that was watched in this hour or the last one.
+    def look(self, states: States, now_ms: int) -> Sequence[FieldSkew] | None:
+        """Every field that was watched in this hour or the last one; None while none was compared yet.
 
         While hours must be loaded, the comparisons before stand.
         """

@@ -2,6 +2,10 @@
 
 from collections.abc import Iterable
 from datetime import timedelta
+from itertools import chain, groupby
+from typing import Final
+
+from msgspec.structs import replace
 
 from pipelines.control.observe.dynamodb import Item
 from pipelines.control.observe.ledger.minute_sums import MinuteKey
@@ -27,40 +31,56 @@ from shared.dynamodb.client import StoreError
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
-_MOST_DROPPED = 500
-"""Most minutes dropped per call."""
+MOST_DROPPED: Final = 500
+"""States dropped per call, unless one minute has more."""
 
 
 class Persistence:
     """Stores minutes and days. Belongs to one thread."""
 
     def __init__(
-        self, tables: Repository, tracker: MinuteTracker, days: DayState, watched: WatchedHours
+        self,
+        tables: Repository,
+        tracker: MinuteTracker,
+        days: DayState,
+        watched: WatchedHours,
+        *,
+        most_dropped: int = MOST_DROPPED,
     ) -> None:
         self._tables, self._tracker, self._days, self._watched = tables, tracker, days, watched
+        self._most_dropped = most_dropped
         self._waiting: dict[tuple[str, str], Item] = {}
         """Items to be written, by key."""
 
+        self._position = LedgerPosition()
+        """As it is stored."""
+
         self.tenants: set[str] = set()
 
-    def restore(self, ledger_end: int) -> int:
-        """Load the stored state; returns the ledger offset to continue at.
+    def restore(self, ledger_end: int, needed: Iterable[int]) -> int:
+        """Load the stored state, and the cards of the days of `needed`; returns the offset to continue at.
 
         Raises:
             StoreError: if the store cannot be read.
         """
         position = self._tables.position() or LedgerPosition()
+        self.tenants = set(self._tables.tenants())
         if position.offset > ledger_end:
             extra = {"position": position.offset, "end": ledger_end}
             _log.error(
-                "the ledger topic was recreated: the stored state of open minutes is ignored", extra=extra
+                "the ledger topic was recreated: the stored state of open minutes is dropped", extra=extra
             )
+            self._tables.drop([(state.tenant, state.minute) for state in self._tables.states()])
+            self._days.expect((ALL_TENANTS, minute) for minute in needed)
+            self._load()
             return 0
-        states, findings = list(self._tables.states()), self._tables.findings()
+        dropped = frozenset(position.dropped)
+        states = [state for state in self._tables.states() if (state.tenant, state.minute) not in dropped]
+        self._position = position
         self._tracker.ledger.restore(states, position)
-        self._tracker.begin(findings)
-        self._days.expect(states)
-        self.tenants = set(self._tables.tenants())
+        self._tracker.begin(self._tables.findings())
+        self._days.expect(self._tracker.ledger.minutes)
+        self._days.expect((ALL_TENANTS, minute) for minute in needed)
         self._load()
         extra = {"minutes": len(states), "position": position.offset}
         _log.info("continuing from stored state", extra=extra)
@@ -88,7 +108,7 @@ class Persistence:
         tracker, days = self._tracker, self._days
         new = {state.tenant for state in tracker.ledger.minutes.values()} - self.tenants
         self.tenants |= new
-        position = tracker.ledger.position
+        position = replace(tracker.ledger.position, dropped=self._position.dropped)
         self._hold(tenant_item(tenant) for tenant in new)
         self._hold(state_item(state) for state in tracker.unsaved())
         self._hold(findings_item(*found) for found in tracker.changed_findings())
@@ -105,24 +125,52 @@ class Persistence:
             )
             return False
         self._waiting.clear()
+        self._position = position
         return True
 
     def _hold(self, items: Iterable[Item]) -> None:
         self._waiting.update({(item.pk, item.sk): item for item in items})
 
-    def forget(self, before_minute: int) -> None:
-        """Drop the states of older, settled minutes from memory and store; call after a successful `save`."""
-        keys = [key for key in self._tracker.forgettable(before_minute) if self._retirable(key)][
-            :_MOST_DROPPED
-        ]
+    def forget(self, before_minute: int, needed: Iterable[int] = ()) -> None:
+        """Drop the states of older, settled minutes from memory and store; call after a successful `save`.
+
+        The cards of `needed` stay in memory. The stored position decides: what it calls dropped is not
+        restored, whatever is left of it.
+        """
+        keys = self._droppable(before_minute)
+        floor = max(self._position.floor, before_minute)
+        position = replace(self._position, floor=floor, dropped=[*self._position.dropped, *keys])
         try:
-            self._tables.write(self._retired(keys))
-            self._tables.drop(keys)
+            if keys:
+                self._tables.write(self._retired(keys))
+                self._tables.write([position_item(position)])
+                self._position = position
+            self._tracker.forget(before_minute, keys)
+            self._forget_days(before_minute, needed)
+            self._tables.drop(self._position.dropped)
+            self._position = replace(self._position, dropped=[])
         except StoreError as error:
             _log.warning("old minutes not dropped: the store failed; retrying", extra={"error": str(error)})
-            return
-        self._tracker.forget(before_minute, keys)
-        self._days.forget(day_of(before_minute) - timedelta(days=1))
+
+    def _forget_days(self, before_minute: int, needed: Iterable[int]) -> None:
+        held = (minute for _, minute in self._tracker.ledger.minutes)
+        kept = {day_of(minute) for minute in chain(held, needed)}
+        self._days.forget(day_of(before_minute) - timedelta(days=1), kept)
+
+    def _droppable(self, before_minute: int) -> list[MinuteKey]:
+        """The states of the oldest minutes that may be dropped.
+
+        A minute goes with all its tenants: from a part of them the card of all tenants would be wrong.
+        """
+        found: list[MinuteKey] = []
+        for _, minute in groupby(self._tracker.forgettable(before_minute), key=lambda key: key[1]):
+            keys = list(minute)
+            waiting = [key for key in keys if not self._retirable(key)]
+            if not waiting:
+                found += keys
+            if len(found) >= self._most_dropped:
+                break
+        return found
 
     def _retirable(self, key: MinuteKey) -> bool:
         state = self._tracker.ledger.minutes[key]

@@ -154,6 +154,22 @@ def find(asked: ReadPlan, seen: Iterable[ObservedEvent]) -> Identified:
     )
 
 
+def combined(before: Identified, found: Identified) -> Identified:
+    """Both findings; names stay, because records that are read again may have expired."""
+    return Identified(
+        named={
+            key: _by_hash(*before.named.get(key, ()), *found.named.get(key, ()))
+            for key in {**before.named, **found.named}
+        },
+        counted={**before.counted, **found.counted},
+    )
+
+
+def _by_hash(*events: NamedEvent) -> tuple[NamedEvent, ...]:
+    """The last of each hash."""
+    return tuple({event.hash: event for event in events}.values())
+
+
 class _Source(NamedTuple):
     """A record with the id, and on which side of the account it counts."""
 

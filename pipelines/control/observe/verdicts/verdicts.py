@@ -111,15 +111,16 @@ class Judgement(Struct, kw_only=True, frozen=True):
 
     @property
     def proven(self) -> Mapping[Key, Proven]:
-        """Proven losses and doubles, which later tallies must not undo for a time."""
+        """What is proven, which later tallies must not undo for a time."""
         return {
             key: Proven(
                 lost=verdict.lost,
                 extra=verdict.extra,
+                dropped=verdict.dropped,
                 ids=dict(verdict.ids) if len(verdict.ids) <= _MOST_KEPT else {},
             )
             for key, verdict in self.verdicts.items()
-            if verdict.lost or verdict.extra
+            if verdict.lost or verdict.extra or verdict.dropped
         }
 
 
@@ -170,7 +171,8 @@ class _Judge:
         proven = self._state.proven.get(key, Proven())
         if not (done or even or proven.lost or proven.extra):
             # under way: too many to name, and no verdict yet
-            return _judged(key, Sides(missing=max(0, self._differences.net(key))), Proven(), False)
+            missing = max(0, self._differences.net(key))
+            return _judged(key, Sides(missing=missing, dropped=proven.dropped), Proven(), False)
         sides = self._differences.sides(key)
         known = Proven(
             lost=sides.missing if done else min(sides.missing, proven.lost),

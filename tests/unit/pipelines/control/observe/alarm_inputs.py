@@ -72,7 +72,7 @@ def destination(name: str = "hook", **given: Any) -> DestinationHealth:
 def found(inputs: Inputs, before: History | None = None, **given: Any) -> list[Finding]:
     """The findings of one evaluation of these inputs."""
     how = settings(**given)
-    history = updated(before or History(), inputs, how.alarm_backlog_minutes)
+    history = updated(before or History(), inputs, how)
     return list(evaluate(inputs, history, PUBLISHED, how).findings)
 
 

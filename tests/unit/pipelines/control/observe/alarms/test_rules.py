@@ -75,13 +75,13 @@ def test_a_loss_in_an_old_minute_is_news_when_it_becomes_known() -> None:
 
 def test_a_loss_known_for_an_hour_raises_no_alarm() -> None:
     how, minute = settings(), lossy(MINUTE - 4)
-    history = updated(History(), inputs(minute), how.alarm_backlog_minutes)
+    history = updated(History(), inputs(minute), how)
     later = inputs(minute, at_ms=NOW + 61 * 60_000)
-    after = History.decode(updated(history, later, how.alarm_backlog_minutes).encode())
+    after = History.decode(updated(history, later, how).encode())
     assert not evaluate(later, after, PUBLISHED, how).findings
 
     more = inputs(lossy(MINUTE - 4, lost=2), at_ms=NOW + 62 * 60_000)
-    again = updated(after, more, how.alarm_backlog_minutes)
+    again = updated(after, more, how)
     assert AlarmKind.LOSS in [each.kind for each in evaluate(more, again, PUBLISHED, how).findings]
 
 
@@ -169,7 +169,7 @@ def waits(*counts: int) -> list[AlarmKind]:
     how, history, results = settings(), History(), []
     for at, waiting in enumerate(counts):
         now = inputs(at_ms=NOW + at * 60_000, waiting={("shop", "orders"): waiting})
-        history = History.decode(updated(history, now, how.alarm_backlog_minutes).encode())
+        history = History.decode(updated(history, now, how).encode())
         results = [each.kind for each in evaluate(now, history, PUBLISHED, how).findings]
     return results
 
@@ -198,7 +198,7 @@ def test_looks_every_five_seconds_see_the_same_growth() -> None:
     how, history = settings(), History()
     for at in range(0, 14 * 60, 5):
         now = inputs(at_ms=NOW + at * 1000, waiting={("shop", "orders"): 1_000 + at})
-        history = updated(history, now, how.alarm_backlog_minutes)
+        history = updated(history, now, how)
     assert [each.kind for each in evaluate(now, history, PUBLISHED, how).findings] == [AlarmKind.BACKLOG]
     assert all(len(samples) <= 14 for samples in history.backlogs.values())
 
@@ -236,20 +236,22 @@ def test_a_pipe_and_a_source_of_another_tenant_with_published_names_are_unknown(
     for at in range(11):
         waiting = {("shop", "orders"): 500, ("zoo", "orders"): 100 + at * 50}
         now = inputs(at_ms=NOW + at * 60_000, waiting=waiting)
-        history = updated(history, now, how.alarm_backlog_minutes)
+        history = updated(history, now, how)
     (finding,) = evaluate(now, history, PUBLISHED, how).findings
     assert (finding.kind, finding.tenant, finding.subject) == (AlarmKind.BACKLOG, "zoo", "orders")
     assert "hook" not in finding.text, "the destination of the shop's pipe"
 
 
 def test_a_deleted_source_is_not_silent() -> None:
-    hour = list(range(MINUTE - 70, MINUTE - 10))
-    assert not evaluate(sends(hour), History(), Catalogue(), settings()).findings
-    assert evaluate(sends(hour), History(), PUBLISHED, settings()).findings
+    now = sends(list(range(MINUTE - 70, MINUTE - 10)))
+    history = updated(History(), now, settings())
+    assert not evaluate(now, history, Catalogue(), settings()).findings
+    assert evaluate(now, history, PUBLISHED, settings()).findings
 
 
 def test_before_the_documents_are_known_no_source_is_silent_and_no_such_alarm_ends() -> None:
-    evaluation = evaluate(sends(list(range(MINUTE - 70, MINUTE - 10))), History(), None, settings())
+    now = sends(list(range(MINUTE - 70, MINUTE - 10)))
+    evaluation = evaluate(now, updated(History(), now, settings()), None, settings())
     assert not evaluation.findings
     documents = {AlarmKind.SILENT, AlarmKind.BACKLOG, AlarmKind.CUSTOMER, AlarmKind.SKEW}
     assert evaluation.unknown == documents
@@ -259,7 +261,7 @@ def test_a_backlog_names_pipe_destination_and_how_much_more_it_is() -> None:
     how, history = settings(), History()
     for at in range(11):
         now = inputs(at_ms=NOW + at * 60_000, waiting={("shop", "orders"): 100 + at * 50})
-        history = updated(history, now, how.alarm_backlog_minutes)
+        history = updated(history, now, how)
     (finding,) = evaluate(now, history, PUBLISHED, how).findings
     assert (finding.tenant, finding.subject) == ("shop", "orders")
     assert finding.text == (
@@ -276,7 +278,7 @@ def test_traffic_over_its_part_of_the_rating_is_an_alarm_only_where_a_rating_is_
 
 def test_while_the_meter_is_behind_no_source_is_silent_and_no_alarm_ends() -> None:
     behind = sends(list(range(MINUTE - 64, MINUTE - 4)), behind_seconds=61.0)
-    evaluation = evaluate(behind, History(), PUBLISHED, settings())
+    evaluation = evaluate(behind, updated(History(), behind, settings()), PUBLISHED, settings())
     assert [each.kind for each in evaluation.findings] == [AlarmKind.METER]
     assert evaluation.unknown == frozenset(AlarmKind) - {AlarmKind.METER, AlarmKind.STALLED}
     assert not evaluate(inputs(behind_seconds=60.0), History(), PUBLISHED, settings()).findings

@@ -1,0 +1,27 @@
+"""The card of a day of all tenants is made from all of them, or not yet."""
+
+from pipelines.control.observe.ledger.minute_sums import StageLags
+from pipelines.control.observe.scorecards.day_state import DayState, RetiredMinutes
+from shared.contracts.ledger import Stage
+from shared.contracts.scorecard import ALL_TENANTS, MinuteCard
+from shared.contracts.timestamps import day_of
+
+MINUTE = 29_000_000
+DAY = day_of(MINUTE)
+RETIRED = {
+    tenant: RetiredMinutes({MINUTE}, {Stage.DELIVERED: StageLags(lag_out={bucket: 10}, inside={bucket: 10})})
+    for tenant, bucket in (("acme", 1), ("zoo", 100))
+}
+
+
+def test_a_day_of_all_tenants_waits_for_the_tenant_that_could_not_be_loaded() -> None:
+    days = DayState()
+    days.expect([(ALL_TENANTS, MINUTE)])
+    days.want(RETIRED, DAY)
+    held = {tenant: day for (tenant, _), day in days.unloaded()}
+    for tenant in (ALL_TENANTS, "acme", "zoo"):
+        card = MinuteCard(tenant=tenant, minute=MINUTE, settled=True, total=10, good=10)
+        held[tenant].merge([card], RETIRED.get(tenant, RetiredMinutes()))
+        fresh = {card.tenant: card for card in days.refresh({})}
+        assert (ALL_TENANTS in fresh) is (tenant == "zoo")
+    assert fresh[ALL_TENANTS].end_to_end.p99 == fresh["zoo"].end_to_end.p99
