@@ -67,6 +67,13 @@ class TwinSettings(Model):
     cidr: IPv4Network = Field(description="Address range of the side's VPC.")
 
 
+class RepositoryIds(Model):
+    """Numbers of a GitHub repository, which stay when its names change."""
+
+    owner: int = Field(gt=0, description="Of the account that owns it.")
+    repository: int = Field(gt=0, description="Of the repository itself.")
+
+
 class Environment(Model):
     """All settings of an environment that the stacks need."""
 
@@ -80,6 +87,12 @@ class Environment(Model):
     )
     repository: str = Field(
         pattern=r"^[\w.-]+/[\w.-]+$", description="GitHub owner/name whose workflows may deploy."
+    )
+    repository_ids: RepositoryIds | None = Field(
+        default=None,
+        description="For a repository made, renamed or transferred since June 2026, and any other that opted "
+        "into immutable subjects: GitHub then signs `owner@id/name@id` instead of `owner/name`. "
+        "`gh api repos/OWNER/NAME --jq '{owner: .owner.id, repository: .id}'` prints them.",
     )
     release_actors: list[int] = Field(
         default=[],

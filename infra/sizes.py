@@ -157,7 +157,10 @@ class ClusterSettings(Model):
 
     version: str = Field(pattern=r"^1\.\d+$", description="Kubernetes version.")
     public_access: list[IPv4Network] = Field(
-        default=[], description="Public address ranges that reach the API; empty: no public endpoint."
+        default=[],
+        description="Public address ranges that reach the API, for the first deployment only: while there "
+        "are any, the other side's deployer gets the API's public addresses and cannot reach it. Empty: no "
+        "public endpoint.",
     )
     administrators: list[IamRole] = Field(
         default=[],

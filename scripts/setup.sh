@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Everything a fresh machine needs: JDK, Maven and HAProxy (by apt where it may), .venv, jars. Idempotent.
+# With `without-edge` it leaves HAProxy out.
 # With `policy-tools`, `cdktn-tools`, `deploy-tools`, `localstack`, `browser` or `edge` it makes only these.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -179,7 +180,7 @@ case ${1:-} in
     edge) make_edge; exit ;;
 esac
 install_packages
-make_edge
+if [ "${1:-}" != without-edge ]; then make_edge; fi
 make_environment
 .venv/bin/python -m scripts.local.class_archive_recording
 link_providers

@@ -39,6 +39,19 @@ def settings(name: str) -> Environment:
     return Environment.model_validate(production.model_copy(update=changes).model_dump())
 
 
+def foundation(environment: Environment, folder: Path) -> Stack:
+    """The stack `foundation` of an environment, synthesised in a folder. Starts Node.js."""
+    from cdktf import App  # noqa: PLC0415
+
+    from infra.stacks.foundation import FoundationStack  # noqa: PLC0415
+
+    app = App(outdir=str(folder))
+    FoundationStack(app, "foundation", environment=environment)
+    app.synth()
+    made: Stack = json.loads((folder / "stacks" / "foundation" / "cdk.tf.json").read_text())
+    return made
+
+
 @pytest.fixture(scope="session")
 def synthesised_folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     """A function from an environment's name to the folder of its stacks."""

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from infra.naming import Side
-from tests.synth.conftest import ENVIRONMENTS, Synthesised, settings
+from tests.synth.conftest import ENVIRONMENTS, Synthesised, foundation, settings
 from tests.synth.terraform import Stack, address, one, resources, statements
 from tests.synth.twin.references import follow
 
@@ -63,16 +63,11 @@ def test_auto_scaling_may_use_the_key_of_the_nodes_volumes(stack: Stack) -> None
 
 
 def test_a_service_role_that_exists_is_not_made_again(tmp_path: Path, synthesised: Synthesised) -> None:
-    synthesised("production")  # skips without Node.js, which the import below starts
-    from cdktf import App  # noqa: PLC0415
-
-    from infra.stacks.foundation import FoundationStack  # noqa: PLC0415
-
-    existing = {"existing_service_roles": ["autoscaling.amazonaws.com"]}
-    app = App(outdir=str(tmp_path))
-    FoundationStack(app, "foundation", environment=settings("production").model_copy(update=existing))
-    app.synth()
-    made = json.loads((tmp_path / "stacks" / "foundation" / "cdk.tf.json").read_text())
+    synthesised("production")  # skips without Node.js
+    existing = settings("production").model_copy(
+        update={"existing_service_roles": ["autoscaling.amazonaws.com"]}
+    )
+    made = foundation(existing, tmp_path)
     assert "aws_iam_service_linked_role" not in made["resource"]
     assert AUTOSCALING_ROLE in json.dumps(made["resource"]["aws_kms_key"])
 
@@ -178,98 +173,6 @@ def test_the_page_lists_every_table_with_its_keys(production: Stack) -> None:
         (table["name"].removeprefix("hifi-production-"), table["hash_key"], table["range_key"])
         for table in resources(production, "aws_dynamodb_table")
     }
-
-
-def test_only_the_named_repository_may_take_on_a_role(production: Stack) -> None:
-    subjects = {}
-    for role in resources(production, "aws_iam_role"):
-        if role["name"] == "hifi-production-deployer":  # of pods: test_deployer.py
-            continue
-        (trust,) = statements(role)
-        assert trust["Action"] == ["sts:AssumeRoleWithWebIdentity"]
-        claims = trust["Condition"]["StringEquals"]
-        assert claims["token.actions.githubusercontent.com:aud"] == "sts.amazonaws.com"
-        subjects[role["name"]] = claims["token.actions.githubusercontent.com:sub"]
-    assert subjects == {
-        "hifi-production-plan": "repo:example/hifi:pull_request",
-        "hifi-production-deploy": "repo:example/hifi:environment:production",
-    }
-
-
-def granted(stack: Stack, role: str) -> list[dict[str, Any]]:
-    policies = [each for each in resources(stack, "aws_iam_policy") if each["name"].startswith(f"{role}-")]
-    assert policies
-    return [statement for policy in policies for statement in statements(policy)]
-
-
-def test_a_plan_only_reads(production: Stack) -> None:
-    verbs = {
-        action.split(":")[1]
-        for statement in granted(production, "hifi-production-plan")
-        for action in statement["Action"]
-    }
-    assert all(verb.startswith(("BatchGet", "Decrypt", "Describe", "Get", "List", "View")) for verb in verbs)
-
-
-def test_a_plan_reads_no_object_but_states(production: Stack) -> None:
-    reads = [each for each in granted(production, "hifi-production-plan") if "s3:GetObject" in each["Action"]]
-    state = "arn:aws:s3:::hifi-production-state-222222222222"
-    assert [each["Resource"] for each in reads] == [[state, f"{state}/*"]]
-
-
-DEPLOYER = "arn:aws:iam::222222222222:role/hifi-production-deployer"
-
-
-def test_a_deployment_changes_no_role_but_those_of_sides_and_of_services(production: Stack) -> None:
-    allowed = {
-        "arn:aws:iam::222222222222:role/hifi-production-blue-*",
-        "arn:aws:iam::222222222222:role/hifi-production-green-*",
-        "arn:aws:iam::222222222222:role/aws-service-role/*",
-    }
-    reading = ("iam:Get", "iam:List")
-    for statement in granted(production, "hifi-production-deploy"):
-        iam = [each for each in statement["Action"] if each.startswith("iam:")]
-        if any(not each.startswith(reading) for each in iam):
-            passed = {DEPLOYER} if iam == ["iam:PassRole"] else set()
-            assert set(statement["Resource"]) <= allowed | passed, statement["Sid"]
-
-
-def test_roles_are_widened_only_within_the_boundary(production: Stack) -> None:
-    widening = {"iam:CreateRole", "iam:AttachRolePolicy", "iam:PutRolePolicy"}
-    boundary = "arn:aws:iam::222222222222:policy/hifi-production-boundary"
-    found = [each for each in granted(production, "hifi-production-deploy") if widening & set(each["Action"])]
-    assert found
-    assert all(each["Condition"]["StringEquals"]["iam:PermissionsBoundary"] == boundary for each in found)
-    granted_actions = {a for each in granted(production, "hifi-production-deploy") for a in each["Action"]}
-    assert not granted_actions & {"iam:DeleteRolePermissionsBoundary", "iam:PutRolePermissionsBoundary"}
-    assert not granted_actions & {"iam:CreatePolicyVersion", "iam:CreatePolicy", "iam:CreateUser"}
-
-
-def test_a_deployment_writes_every_state_but_foundations(production: Stack) -> None:
-    may = granted(production, "hifi-production-deploy")
-    writes = [arn for each in may if "s3:PutObject" in each["Action"] for arn in each["Resource"]]
-    files = {each.rsplit("/", 1)[1] for each in writes if "-state-" in each}
-    assert [each for each in writes if "-state-" not in each] == [
-        "arn:aws:s3:::hifi-production-versions-222222222222/*"
-    ]
-    stacks = ("blue", "green", "edge")
-    assert files == {f"{stack}.tfstate{end}" for stack in stacks for end in ("", ".tflock")}
-
-
-def test_no_role_within_the_boundary_can_take_on_another_that_has_none(production: Stack) -> None:
-    boundary = statements(one(production, "aws_iam_policy", name="hifi-production-boundary"))
-    allowed = {action for each in boundary if each["Effect"] == "Allow" for action in each["Action"]}
-    assert not any(each.startswith(("sts:", "*")) for each in allowed)
-    granted_actions = {a for each in granted(production, "hifi-production-deploy") for a in each["Action"]}
-    assert not any(each.startswith(("sts:", "*")) for each in granted_actions)
-
-
-def test_the_boundary_knows_no_iam_and_no_state(production: Stack) -> None:
-    boundary = statements(one(production, "aws_iam_policy", name="hifi-production-boundary"))
-    allowed = {action for each in boundary if each["Effect"] == "Allow" for action in each["Action"]}
-    assert not any(each.startswith(("iam:", "*")) for each in allowed - {"iam:CreateServiceLinkedRole"})
-    (denied,) = (each for each in boundary if each["Effect"] == "Deny")
-    assert "arn:aws:s3:::hifi-production-state-222222222222/*" in denied["Resource"]
 
 
 def test_policies_fit_into_iam(stack: Stack) -> None:

@@ -43,6 +43,12 @@ def _kafka(environment: Environment) -> list[Statement]:
             actions=actions.SCALE_STORAGE,
             resources=[arns.of("application-autoscaling", "scalable-target/*")],
         ),
+        # Application Auto Scaling asks it of whoever changes a policy, and names the alarms itself.
+        Statement(
+            sid="ChangeScalingAlarms",
+            actions=actions.CHANGE_SCALING_ALARMS,
+            resources=[arns.of("cloudwatch", "alarm:TargetTracking-*")],
+        ),
     ]
 
 

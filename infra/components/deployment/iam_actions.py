@@ -132,6 +132,8 @@ CHANGE_KAFKA = (
     "kafka:UpdateStorage",
 )
 
+CHANGE_SCALING_ALARMS = ("cloudwatch:DeleteAlarms", "cloudwatch:PutMetricAlarm")
+
 SCALE_STORAGE = (
     "application-autoscaling:DeleteScalingPolicy",
     "application-autoscaling:DeregisterScalableTarget",

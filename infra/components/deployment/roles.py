@@ -35,7 +35,7 @@ class DeployRoles(Construct):
         self._provider = IamOpenidConnectProvider(
             self, "github", url=f"https://{_ISSUER}", client_id_list=[_AUDIENCE]
         )
-        names, repository = environment.names, environment.repository
+        names, repository = environment.names, _signed_name(environment)
         # Only people who may push branches get here: GitHub gives pull requests from forks no token.
         plan = self._role(names.plan_role, f"repo:{repository}:pull_request")
         deploy = self._role(names.deploy_role, f"repo:{repository}:environment:{environment.name}")
@@ -69,3 +69,14 @@ class DeployRoles(Construct):
             )
             write_reasons(policy, statements)
             IamRolePolicyAttachment(self, f"{name}-{topic}-attachment", role=role.name, policy_arn=policy.arn)
+
+
+def _signed_name(environment: Environment) -> str:
+    """The repository as the subjects of GitHub's tokens name it.
+
+    Source: GitHub's changelog of 2026-04-23, "Immutable subject claims for GitHub Actions OIDC tokens".
+    """
+    if environment.repository_ids is None:
+        return environment.repository
+    owner, name = environment.repository.split("/")
+    return f"{owner}@{environment.repository_ids.owner}/{name}@{environment.repository_ids.repository}"

@@ -176,7 +176,11 @@ def _statements(
         ),
         Statement(
             sid="UseConnection",
-            actions=["codestar-connections:GetConnectionToken", "codestar-connections:GetConnection"],
+            actions=[
+                "codestar-connections:GetConnection",
+                "codestar-connections:GetConnectionToken",
+                "codestar-connections:UseConnection",
+            ],
             resources=[connection_arn],
         ),
         Statement(

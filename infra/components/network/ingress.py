@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from cdktf_cdktf_provider_aws.data_aws_acm_certificate import DataAwsAcmCertificate
+from cdktf_cdktf_provider_aws.internet_gateway import InternetGateway
 from cdktf_cdktf_provider_aws.lb import Lb
 from cdktf_cdktf_provider_aws.lb_listener import LbListener, LbListenerDefaultAction
 from cdktf_cdktf_provider_aws.lb_target_group import LbTargetGroup, LbTargetGroupHealthCheck
@@ -28,6 +29,7 @@ class Ingress(Construct):
         domain: str,
         vpc_id: str,
         subnet_ids: Sequence[str],
+        gateway: InternetGateway,
         security_group: SecurityGroup,
         exposure: Exposure,
         deletion_protection: bool,
@@ -41,6 +43,7 @@ class Ingress(Construct):
             domain: Host name that clients call; foundation declares its certificate.
             vpc_id: VPC of the load balancer.
             subnet_ids: Subnets, one a zone: public ones for an exposure to the internet.
+            gateway: Internet gateway of the VPC, without which AWS refuses public addresses.
             security_group: Security group of the load balancer.
             exposure: Whether it has public addresses.
             deletion_protection: Whether AWS refuses to delete it.
@@ -61,6 +64,7 @@ class Ingress(Construct):
             # the customer's VPC; the service itself admits only connections that were accepted.
             enforce_security_group_inbound_rules_on_private_link_traffic="off" if internal else None,
             enable_deletion_protection=deletion_protection,
+            depends_on=[gateway],
         )
         self._targets = _targets(self, balancer_name, vpc_id)
         LbListener(

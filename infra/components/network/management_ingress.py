@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from cdktf_cdktf_provider_aws.internet_gateway import InternetGateway
 from cdktf_cdktf_provider_aws.lb import Lb
 from cdktf_cdktf_provider_aws.lb_listener import (
     LbListener,
@@ -48,6 +49,7 @@ class ManagementIngress(Construct):
         certificate_domain: str,
         vpc_id: str,
         subnet_ids: Sequence[str],
+        gateway: InternetGateway,
         security_group: SecurityGroup,
         exposure: Exposure,
         deletion_protection: bool,
@@ -62,6 +64,7 @@ class ManagementIngress(Construct):
             certificate_domain: First name of the certificate that foundation declares for all of the hosts.
             vpc_id: VPC of the load balancer.
             subnet_ids: Subnets, one a zone: public ones for an exposure to the internet.
+            gateway: Internet gateway of the VPC, without which AWS refuses public addresses.
             security_group: Security group of the load balancer.
             exposure: Whether it has public addresses.
             deletion_protection: Whether AWS refuses to delete it.
@@ -79,6 +82,7 @@ class ManagementIngress(Construct):
             drop_invalid_header_fields=True,
             idle_timeout=_IDLE_SECONDS,
             enable_deletion_protection=deletion_protection,
+            depends_on=[gateway],
         )
         listener = self._listener(certificate_domain)
         self._keep_metrics_inside(listener)

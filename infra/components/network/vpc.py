@@ -55,7 +55,10 @@ class Network(Construct):
         # Every VPC has one, and resources that name no group get it. Without rules it allows nothing.
         DefaultSecurityGroup(self, "default", vpc_id=self._vpc.id, tags={"Name": f"{prefix}-unused"})
         zones = plan_zones(cidr, region=region)
-        gateway = InternetGateway(self, "internet", vpc_id=self._vpc.id, tags={"Name": prefix})
+        self.gateway = InternetGateway(self, "internet", vpc_id=self._vpc.id, tags={"Name": prefix})
+        """Of the public subnets: what has public addresses there can only be made after it."""
+
+        gateway = self.gateway
         public = self._public_subnets(zones, gateway)
         self._public_subnets_made = [subnet for _, subnet in public]
         nats = [self._nat(zone, subnet, gateway) for zone, subnet in public[: settings.nat_gateways]]

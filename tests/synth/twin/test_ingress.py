@@ -1,3 +1,5 @@
+from tests.synth.terraform import address
+
 from .references import Resource, Stack, certificate_of, follow, one, resources
 
 
@@ -16,6 +18,13 @@ def test_customers_on_the_internet_reach_the_front_door(side: Stack) -> None:
     assert len({each["availability_zone"] for each in subnets}) == 3
     # Without a route to an internet gateway no packet would come in.
     assert all("-public-" in each["tags"]["Name"] for each in subnets)
+
+
+def test_no_front_door_is_asked_for_before_the_way_to_the_internet_is_there(side: Stack) -> None:
+    """AWS refuses public addresses in a VPC without an attached gateway."""
+    (gateway,) = resources(side, "aws_internet_gateway")
+    for door in resources(side, "aws_lb"):
+        assert address(side, "aws_internet_gateway", gateway) in door["depends_on"]
 
 
 def test_an_internal_front_door_has_no_public_address(internal: Stack) -> None:
