@@ -190,6 +190,12 @@ class Operations:
             seen = replace(seen, former_minutes=self._carried(release, release.former))
         return seen
 
+    def _linger(self, release: Release, seen: Seen) -> Seen:
+        """Asks for nothing that the step could not do without: a bad version may not answer."""
+        with suppress(BackendError):
+            seen = replace(seen, readiness=self._backend.readiness(release.faulty))
+        return seen
+
     def _carried(self, release: Release, side: str) -> Sequence[SideMinute]:
         last = last_minute(release, self._policy) + _FOLLOWING_MINUTES
         return self._backend.minutes(side, first_minute(release), last)
@@ -256,6 +262,7 @@ class Operations:
         Step.WAKE: _wake,
         Step.GIVE_BACK: _traffic,
         Step.SETTLE: _settle,
+        Step.LINGER: _linger,
         Step.STOP: _stop,
         Step.REWIND: _rewind,
         Step.RESTART: _restart,

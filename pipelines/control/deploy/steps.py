@@ -163,6 +163,19 @@ def _outcome_known(at: Look) -> bool:
     return reached and not open_
 
 
+def _linger(at: Look) -> Release:
+    """Over once no client sends to the side any more, by a name that is cached or a connection that is kept.
+
+    Until then it takes events, which are processed as those before them: the side is put right after that.
+    """
+    side, passed_ms, readiness = at.release.faulty, at.now_ms - at.release.traffic_ms, at.seen.readiness
+    if passed_ms >= 1_000 * at.policy.linger_seconds:
+        return at.onward(f"clients had {at.policy.linger_seconds:,} s to leave {side}")
+    if passed_ms > _DOWN_MS and readiness is not None and not readiness.ready:
+        return at.onward(f"{side} does not run: waiting for {', '.join(readiness.waiting_for)}")
+    return replace(at.release, said=f"clients may still send to {side}")
+
+
 def _stop(at: Look) -> Release:
     side = at.release.faulty
     if why := why_not_stopped(at, side):
@@ -223,6 +236,7 @@ _STEPS: Final[Mapping[Step, Callable[[Look], Release]]] = {
     Step.WAKE: _wake,
     Step.GIVE_BACK: _traffic,
     Step.SETTLE: _settle,
+    Step.LINGER: _linger,
     Step.STOP: _stop,
     Step.REWIND: _rewind,
     Step.RESTART: _restart,
