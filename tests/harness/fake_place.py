@@ -101,9 +101,15 @@ class FakePlace:
                 ]
             return []
 
+    def unstartable(self, side: str, version: str) -> str:
+        with self._world() as world:
+            return f"there is no version {version} any more" if version in ("missing", *world.gone) else ""
+
     def start(self, side: str, version: str, *, fence: int) -> None:
         with self._changed("start", fence) as world:
             found = world.sides[side]
+            if version in world.gone and (found.parked or found.version != version):
+                raise BackendError(f"there is no version {version} any more")
             if found.parked or found.stopping or found.failed or found.version != version:
                 found.stopping = False
                 found.version, found.parked, found.since_ms, found.proof = version, False, world.now_ms, 0

@@ -94,6 +94,9 @@ class World(Struct, kw_only=True):
     """For so long clients go on as they did before the weights were changed: names are cached."""
 
     pinned: dict[str, str] = field(default_factory=dict)
+    gone: list[str] = field(default_factory=list)
+    """Versions of which the files are not there any more."""
+
     fence: int = 0
     now_ms: int = 0
     refused: float = 0

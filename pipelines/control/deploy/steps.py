@@ -39,8 +39,9 @@ def _snapshot(at: Look) -> Release:
 
 def _runs(at: Look, side: str, version: str) -> Release:
     found = at.seen.deployed.get(side)
-    started = found is not None and found.version == version and not found.parked
-    return at.onward(f"{version} on {side}") if started else at.release
+    if found is not None and found.version == version and not found.parked:
+        return at.onward(f"{version} on {side}")
+    return replace(at.release, said=f"waiting for {_waiting_for(at)}")
 
 
 def _start(at: Look) -> Release:
@@ -49,8 +50,30 @@ def _start(at: Look) -> Release:
     return _runs(at, at.release.target, at.release.version)
 
 
+def _waiting_for(at: Look) -> str:
+    found = at.seen.readiness
+    return ", ".join(found.waiting_for if found else ()) or "its programs"
+
+
 def _restart(at: Look) -> Release:
-    return _runs(at, at.release.faulty, at.release.good_version)
+    after = _runs(at, at.release.faulty, at.release.good_version)
+    waits = after.step is Step.RESTART and _is_over(at, at.release.since_ms)
+    return _left_as_it_is(at) if waits else after
+
+
+def _is_over(at: Look, since_ms: int) -> bool:
+    """Whether a start has had its time."""
+    return at.now_ms - since_ms > 1_000 * at.policy.ready_seconds
+
+
+def _left_as_it_is(at: Look) -> Release:
+    """Parked with what it has not processed: a release without an end would keep all others away."""
+    side, version = at.release.faulty, at.release.good_version
+    why = (
+        f"{version} was not ready on {side} within {at.policy.ready_seconds:,} s ({_waiting_for(at)}): what "
+        f"{side} has not processed stays in its topics; `hifi deploy VERSION` starts one there that goes on"
+    )
+    return moved(replace(at.release, unfinished=why), Step.LAY_DOWN, at.now_ms, why)
 
 
 def _ready(at: Look) -> Release:
@@ -59,7 +82,7 @@ def _ready(at: Look) -> Release:
         return at.release
     if found.ready:
         return at.onward("every program is ready")
-    return replace(at.release, said=f"waiting for {', '.join(found.waiting_for) or 'its programs'}")
+    return replace(at.release, said=f"waiting for {_waiting_for(at)}")
 
 
 def _prove(at: Look) -> Release:
@@ -149,7 +172,7 @@ def _settle(at: Look) -> Release:
         return at.onward("none of the version's events is lost")
     passed_ms, readiness = at.now_ms - at.release.since_ms, at.seen.readiness
     if passed_ms > _DOWN_MS and readiness is not None and not readiness.ready:
-        return at.onward(f"not known: waiting for {', '.join(readiness.waiting_for) or 'its programs'}")
+        return at.onward(f"not known: waiting for {_waiting_for(at)}")
     if passed_ms > 1_000 * at.policy.outcome_seconds:
         return at.onward(f"not known after {at.policy.outcome_seconds:,} s")
     return replace(at.release, said="waiting for what became of the version's events")
@@ -172,7 +195,7 @@ def _linger(at: Look) -> Release:
     if passed_ms >= 1_000 * at.policy.linger_seconds:
         return at.onward(f"clients had {at.policy.linger_seconds:,} s to leave {side}")
     if passed_ms > _DOWN_MS and readiness is not None and not readiness.ready:
-        return at.onward(f"{side} does not run: waiting for {', '.join(readiness.waiting_for)}")
+        return at.onward(f"{side} does not run: waiting for {_waiting_for(at)}")
     return replace(at.release, said=f"clients may still send to {side}")
 
 
@@ -196,15 +219,26 @@ def _wake(at: Look) -> Release:
 
     One that was being parked does not count as running: it is not `parked` before its last program ended.
     """
-    found = at.seen.deployed.get(at.release.former)
+    found, late = at.seen.deployed.get(at.release.former), _is_over(at, at.release.since_ms)
     if found is None:
         return at.release
+    if found.parked and at.release.woken and late:
+        return _not_woken(at)
     if found.parked:
         return replace(at.release, woken=True, said=f"{at.release.former} is started")
-    late = at.now_ms - at.release.since_ms > 1_000 * at.policy.ready_seconds
     if at.release.woken and not late:
         return _ready(at)
     return at.onward(f"{at.release.former} runs")
+
+
+def _not_woken(at: Look) -> Release:
+    """At its end: the traffic stays where it is, or it would go to a side that takes none."""
+    former, target = at.release.former, at.release.target
+    why = (
+        f"{at.release.former_version} could not be started on {former} within {at.policy.ready_seconds:,} s "
+        f"({_waiting_for(at)}): {target} keeps the traffic; `hifi deploy VERSION` brings another version"
+    )
+    return moved(replace(at.release, unfinished=why), Step.UNDONE, at.now_ms, why)
 
 
 def _rewind(at: Look) -> Release:
@@ -212,9 +246,10 @@ def _rewind(at: Look) -> Release:
 
 
 def _catch_up(at: Look) -> Release:
-    if at.seen.readiness is None or not at.seen.readiness.ready:
-        return _ready(at)
-    return _drain(at)
+    if at.seen.readiness is None or at.seen.readiness.ready:
+        return replace(_drain(at), unready_ms=0)
+    since_ms = at.release.unready_ms or at.now_ms
+    return _left_as_it_is(at) if _is_over(at, since_ms) else replace(_ready(at), unready_ms=since_ms)
 
 
 _STEPS: Final[Mapping[Step, Callable[[Look], Release]]] = {

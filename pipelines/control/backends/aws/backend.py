@@ -115,6 +115,16 @@ class AwsBackend:
                 return [*closed, Obstacle(text=f"there is no version {version} for {side}", lasting=True)]
             return closed or self._passing(side)
 
+    def unstartable(self, side: str, version: str) -> str:
+        """Why a version could not be started on a side, in words; empty if it is stored for it."""
+        with _explained():
+            if self._versions.manifests(version, side) is not None:
+                return ""
+            return (
+                f"there is no version {version} for {side}; store it again under this name: "
+                f"scripts/release/publish_version.sh {version}"
+            )
+
     def start(self, side: str, version: str, *, fence: int) -> None:
         """Replace the code of a side by a version, and start it; a parked side wakes up."""
         with _explained():

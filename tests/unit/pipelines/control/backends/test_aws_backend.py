@@ -149,3 +149,10 @@ def test_a_closed_side_is_named_beside_a_version_that_is_not_there(closed: AwsBa
     found = obstacles(closed, "green", "2.0")
     assert [(each.shut, each.lasting) for each in found] == [(True, False), (False, True)]
     assert [each.shut for each in obstacles(closed, "blue", "2.0")] == [False]
+
+
+def test_a_version_that_is_not_stored_for_a_side_cannot_be_started_again_there(closed: AwsBackend) -> None:
+    assert closed.unstartable("green", "1.0") == ""
+    found = closed.unstartable("blue", "1.0")
+    assert "there is no version 1.0 for blue" in found
+    assert "scripts/release/publish_version.sh 1.0" in found
