@@ -172,6 +172,13 @@ class Operations:
         self._backend.set_weights(wanted, pinned=pinned(release), fence=release.term)
         return replace(seen, weights=self._backend.weights(), pinned=self._backend.pinned())
 
+    def _give_back(self, release: Release, seen: Seen) -> Seen:
+        if not (release.opened or release.by_hand):
+            seen = replace(seen, weights=self._backend.weights())
+            if share_of(seen.weights, release.target):
+                return seen  # which is written down first
+        return self._traffic(release, seen)
+
     def _drain(self, release: Release, seen: Seen) -> Seen:
         side, fence = release.former, release.term
         if not release.waits:  # the place may have been started again, with what has traffic only
@@ -195,6 +202,8 @@ class Operations:
             # It may be half stopped already, and what it takes has to be processed.
             self._backend.start(side, release.former_version, fence=release.term)
             return replace(seen, weights=weights)
+        if not release.traffic_ms:
+            return replace(seen, weights=weights)  # it had some by hand: clients may still send to it
         if not self._backend.deployed(side).parked:
             remains = self._emptied(side, release.term)
             if sufficiency.left(remains, retries=False):
@@ -236,7 +245,7 @@ class Operations:
 
     def _parked(self, release: Release, seen: Seen, side: str) -> Seen:
         seen = replace(seen, weights=self._backend.weights())
-        if share_of(seen.weights, side):
+        if share_of(seen.weights, side) or not release.traffic_ms:
             return seen
         return self._stopped(release, seen, side)
 
@@ -287,7 +296,7 @@ class Operations:
         Step.DRAIN: _drain,
         Step.PARK: _park,
         Step.WAKE: _wake,
-        Step.GIVE_BACK: _traffic,
+        Step.GIVE_BACK: _give_back,
         Step.SETTLE: _settle,
         Step.LINGER: _linger,
         Step.STOP: _stop,

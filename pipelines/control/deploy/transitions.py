@@ -74,7 +74,8 @@ def _way_back(release: Release) -> tuple[Step, ...]:
     version that it brings is good, and has its own positions.
     """
     if release.kind is Kind.ROLLBACK:
-        return (Step.GIVE_BACK, *(() if release.has_reached(Step.ALL) else (Step.LAY_DOWN,)), Step.UNDONE)
+        took = (Step.CATCH_UP,) if release.by_hand else ()
+        return (Step.GIVE_BACK, *(() if release.opened else (*took, Step.LAY_DOWN)), Step.UNDONE)
     wake = (Step.WAKE,) if release.has_reached(Step.ALL) else ()
     settle = (Step.SETTLE, Step.LINGER) if release.carried else ()
     catch_up = (Step.RESTART, Step.CATCH_UP, Step.LAY_DOWN) if release.carried else ()

@@ -12,7 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from confluent_kafka import KafkaException
 
 from pipelines.control.backends.aws.eks import eks_api
-from pipelines.control.backends.aws.fenced_weights import FencedWeights
+from pipelines.control.backends.aws.fenced_weights import FencedWeights, closed_text
 from pipelines.control.backends.aws.maintenance import maintenance
 from pipelines.control.backends.aws.s3_checkpoints import S3Checkpoints
 from pipelines.control.backends.aws.settings import AwsSettings
@@ -273,11 +273,7 @@ class AwsBackend:
 
 
 def _closed(side: str) -> Obstacle:
-    text = (
-        f"{side} is closed to traffic while its stack is changed; "
-        f"once that is over, `python -m scripts.release.traffic open {side}` opens it"
-    )
-    return Obstacle(text=text, lasting=False, shut=True)
+    return Obstacle(text=closed_text(side), lasting=False, shut=True)
 
 
 def _place(settings: AwsSettings) -> Place:
