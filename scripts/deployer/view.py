@@ -37,20 +37,20 @@ def release_view(release: Release, now_ms: int) -> RenderableType:
     parts += [Text(f"waits: {printable(each)}", style="yellow") for each in release.waits]
     if release.back:
         parts.append(Text(f"undone: {printable(release.back)}", style="red"))
+    if release.unfinished:
+        parts.append(Text(f"unfinished: {printable(release.unfinished)}", style="red"))
     return Group(*parts)
 
 
 def ending(release: Release, now_ms: int) -> str:
     """How a release ended, or where it is once its traffic rests, in a sentence."""
     lasted = duration_text((now_ms - release.asked_ms) / 1_000)
+    left = f"; {release.unfinished}" if release.unfinished else ""
     if release.step is Step.DONE:
-        return f"done in {lasted}: {release.version} on {release.target}"
+        return f"done in {lasted}: {release.version} on {release.target}{left}"
     if not release.back and not release.ended:
-        return f"serves after {lasted}: {release.version} on {release.target}; {release.step} goes on"
-    serves = (
-        f"{release.former_version} serves on {release.former}" if release.former else "nothing was changed"
-    )
-    return f"undone after {lasted}: {release.back}; {serves}"
+        return f"serves after {lasted}: {release.version} on {release.target}; {release.step} goes on{left}"
+    return f"undone after {lasted}: {release.back}; {_serves(release)}{left}"
 
 
 def sides_view(sides: Sequence[SideReport]) -> RenderableType:
@@ -86,9 +86,18 @@ def history_view(releases: Sequence[Release]) -> RenderableType:
     table = plain_table("NUMBER", "WHAT", "ASKED BY", "ASKED, UTC", "ENDED", "WHY")
     for each in releases:
         what = Text(printable(f"{each.kind} {each.version}"))
-        why = Text(printable(each.back))
+        why = Text(printable("; ".join(filter(None, (each.back, each.unfinished)))))
         table.add_row(str(each.number), what, Text(each.asked_by), utc_text(each.asked_ms), each.step, why)
     return table
+
+
+def _serves(release: Release) -> str:
+    """What has the traffic after a release that was undone."""
+    if not release.former:
+        return "nothing was changed"
+    if release.ended and release.log and release.log[-1].step is Step.WAKE:  # the former side did not start
+        return f"{release.version} serves on {release.target}"
+    return f"{release.former_version} serves on {release.former}"
 
 
 def _title(release: Release) -> Text:

@@ -29,7 +29,7 @@ def followed(client: DeployerClient, asked: Release, *, detach: bool, traffic_on
         traffic_only: whether to return when no traffic is moved any more.
 
     Raises:
-        OperatorError: if it was undone.
+        OperatorError: if it was undone, or left something unfinished.
     """
     if detach:
         err().print("asked for; `hifi sides` shows how far it is")
@@ -41,7 +41,7 @@ def followed(client: DeployerClient, asked: Release, *, detach: bool, traffic_on
         err().print("the release goes on; `hifi sides` shows how far it is, `hifi rollback` undoes it")
         return
     said = printable(ending(release, wall_clock()))
-    if (release.back or release.step is Step.UNDONE) and not asked.back:
+    if ((release.back or release.step is Step.UNDONE) and not asked.back) or release.unfinished:
         raise OperatorError(said, "`hifi sides --releases 5` lists the last ones")
     out().print(said, markup=False)
 

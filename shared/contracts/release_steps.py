@@ -46,6 +46,7 @@ class Step(StrEnum):
     WAKE = "wake the former side"
     GIVE_BACK = "weights back"
     SETTLE = "settle"
+    LINGER = "linger"
     STOP = "stop"
     REWIND = "set positions"
     RESTART = "start good version"
@@ -62,6 +63,7 @@ BACKWARD: Final = (
     Step.WAKE,
     Step.GIVE_BACK,
     Step.SETTLE,
+    Step.LINGER,
     Step.STOP,
     Step.REWIND,
     Step.RESTART,
@@ -71,7 +73,7 @@ BACKWARD: Final = (
 """How a release is undone, and how a side with a bad version is put right."""
 
 _DARK: Final = (Step.PREFLIGHT, Step.SNAPSHOT, Step.START, Step.READY, Step.PROVE)
-_REPAIR: Final = (Step.STOP, Step.REWIND, Step.RESTART, Step.CATCH_UP, Step.LAY_DOWN)
+_REPAIR: Final = (Step.LINGER, Step.STOP, Step.REWIND, Step.RESTART, Step.CATCH_UP, Step.LAY_DOWN)
 
 PLANS: Final[Mapping[Kind, tuple[Step, ...]]] = {
     Kind.DEPLOY: (

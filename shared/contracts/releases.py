@@ -107,10 +107,21 @@ class Release(Struct, frozen=True, kw_only=True):
     """The last step forward that was begun."""
 
     traffic_ms: int = 0
-    """Since when the traffic is shared as it is now, epoch milliseconds; 0 before it was touched."""
+    """Since when the traffic is shared as it is now, epoch milliseconds; 0 before it was touched, and while a
+    side that is to be stopped has some by hand.
+    """
+
+    by_hand: bool = False
+    """Whether an operator gave traffic to the side that is put right."""
 
     back: str = ""
     """Why it is undone; empty while it goes forward."""
+
+    unready_ms: int = 0
+    """Since when the side that catches up has not been ready, epoch milliseconds; 0 if it is."""
+
+    unfinished: str = ""
+    """What could not be put right, and what to do; empty if everything could."""
 
     replay: bool = False
     """Whether undoing goes back to the snapshot."""
@@ -154,9 +165,14 @@ class Release(Struct, frozen=True, kw_only=True):
         return self.plan[self.plan.index(self.step) + 1 :]
 
     @property
+    def opened(self) -> bool:
+        """Whether this release may have given the target traffic."""
+        return self.has_reached(Step.CANARY, Step.BOTH, Step.ALL)
+
+    @property
     def carried(self) -> bool:
-        """Whether the target may have had customers' events."""
-        return self.kind is not Kind.ROLLBACK and self.has_reached(Step.CANARY, Step.BOTH, Step.ALL)
+        """Whether the target may have had customers' events, of a version that is not known to be good."""
+        return self.kind is not Kind.ROLLBACK and (self.opened or self.by_hand)
 
     def has_reached(self, *steps: Step) -> bool:
         """Whether one of these steps forward was begun."""

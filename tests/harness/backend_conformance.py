@@ -112,6 +112,13 @@ class BackendConformance:
         assert any(place.unknown in text for text in texts)
         place.eventually(lambda: lasting(place.new) == [], "the version is found to be good")
 
+    def test_a_version_that_serves_can_be_started_again_and_one_that_is_not_there_is_named(
+        self, place: Place
+    ) -> None:
+        for side in (place.light, place.dark):
+            assert place.backend.unstartable(side, place.old) == ""
+            assert place.unknown in place.backend.unstartable(side, place.unknown)
+
     def test_weights_are_in_force_when_they_are_set(self, place: Place) -> None:
         place.wake(place.new)
         for share in (10, 50, 50, 100, 0):

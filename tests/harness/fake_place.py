@@ -31,7 +31,7 @@ from shared.contracts.diamond.stability import SILENT, Stability
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.releases import Positions
 from shared.contracts.topology import CHAIN_GROUPS
-from tests.harness.fake_world import DARK, LIGHT, Bad, FakeSide, World, new_world, read_world
+from tests.harness.fake_world import DARK, LIGHT, Bad, FakeSide, World, new_world, read_world, sent_to
 
 RATE: Final = 300
 """Events a second, of both sides together."""
@@ -101,9 +101,15 @@ class FakePlace:
                 ]
             return []
 
+    def unstartable(self, side: str, version: str) -> str:
+        with self._world() as world:
+            return f"there is no version {version} any more" if version in ("missing", *world.gone) else ""
+
     def start(self, side: str, version: str, *, fence: int) -> None:
         with self._changed("start", fence) as world:
             found = world.sides[side]
+            if version in world.gone and (found.parked or found.version != version):
+                raise BackendError(f"there is no version {version} any more")
             if found.parked or found.stopping or found.failed or found.version != version:
                 found.stopping = False
                 found.version, found.parked, found.since_ms, found.proof = version, False, world.now_ms, 0
@@ -267,9 +273,10 @@ class FakePlace:
     def _flow(self, world: World) -> None:
         """What happened since the last look."""
         now_ms = self._clock()
+        shares = sent_to(world, world.now_ms)
         passed, world.now_ms = now_ms - (world.now_ms or now_ms), now_ms
         for name, side in world.sides.items():
-            taken = RATE * passed / 1_000 * flows(world)[name] / 100
+            taken = RATE * passed / 1_000 * shares[name] / 100
             if taken and (side.parked or side.stopping):
                 world.refused += taken
             side.end += taken

@@ -90,7 +90,13 @@ class World(Struct, kw_only=True):
     since: list[tuple[int, dict[str, int]]] = field(default_factory=list)
     """Since when which weights, epoch milliseconds."""
 
+    cached_ms: int = 0
+    """For so long clients go on as they did before the weights were changed: names are cached."""
+
     pinned: dict[str, str] = field(default_factory=dict)
+    gone: list[str] = field(default_factory=list)
+    """Versions of which the files are not there any more."""
+
     fence: int = 0
     now_ms: int = 0
     refused: float = 0
@@ -101,6 +107,15 @@ def new_world() -> World:
     """Blue serves OLD; green is parked with it."""
     sides = {LIGHT: FakeSide(version=OLD, parked=False), DARK: FakeSide(version=OLD)}
     return World(sides=sides, shares={LIGHT: 100, DARK: 0})
+
+
+def sent_to(world: World, at_ms: int) -> dict[str, int]:
+    """By side, the share of all events that clients send to it at a moment, percent."""
+    known = {LIGHT: 100, DARK: 0}
+    for since_ms, shares in world.since:
+        if since_ms + world.cached_ms <= at_ms:
+            known = shares
+    return known
 
 
 def read_world(path: Path) -> World:

@@ -184,6 +184,13 @@ class Backend(Protocol):
         """
         ...
 
+    def unstartable(self, side: str, version: str) -> str:
+        """Why a version could not be started on a side, in words, and the fix; empty if its files are there.
+
+        Unlike `obstacles` it is asked of versions that served before, and looks at nothing that passes.
+        """
+        ...
+
     def start(self, side: str, version: str, *, fence: int) -> None:
         """Replace the code of a side by a version, and start it; a parked side wakes up.
 

@@ -1,7 +1,12 @@
 """A side that an operator gave traffic during a release: why its code is not replaced or stopped. Pure."""
 
+from msgspec.structs import replace
+
 from pipelines.control.deploy.backend import Weights
 from pipelines.control.deploy.seen import Look
+from pipelines.control.deploy.transitions import moved
+from shared.contracts.release_steps import Step
+from shared.contracts.releases import Release
 
 
 def share_of(weights: Weights | None, side: str) -> int:
@@ -22,6 +27,32 @@ def why_not_started(at: Look) -> str:
         f"{side} was given {share} % of the traffic by hand: this release ends, and changes neither "
         "its code nor the weights any more"
     )
+
+
+def noted_by_hand(at: Look) -> Release | None:
+    """The release after a look that found traffic on a target which this release has not given any yet.
+
+    It is written down before the traffic is taken away: what the target took has to be processed.
+    """
+    release = at.release
+    if release.opened or release.by_hand or not share_of(at.seen.weights, release.target):
+        return None
+    return replace(release, by_hand=True)
+
+
+def held_up(at: Look, side: str, resume: Step) -> Release | None:
+    """The release while a side that is to be stopped has traffic, and once it has none any more.
+
+    It then goes back to the step that lets clients leave it.
+    """
+    if why := why_not_stopped(at, side):
+        return replace(
+            at.release, said=why, traffic_ms=0, by_hand=at.release.by_hand or side == at.release.faulty
+        )
+    if at.release.traffic_ms:
+        return None
+    again = moved(at.release, resume, at.now_ms, f"{side} had traffic by hand")
+    return replace(again, traffic_ms=at.now_ms)
 
 
 def why_not_stopped(at: Look, side: str) -> str:

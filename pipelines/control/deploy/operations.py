@@ -15,6 +15,7 @@ from pipelines.control.deploy.backend import (
     BackendError,
     CannotReplayError,
     Obstacle,
+    Readiness,
     Remains,
     SideMinute,
 )
@@ -30,6 +31,9 @@ from shared.contracts.replay_range import REPLAYING_NODE
 
 _FOLLOWING_MINUTES: Final = 5
 """A minute is known to have had no events if a later one is settled, which has the canary's at least."""
+
+_TO_FORMER: Final = (Kind.BURST_OFF, Kind.ROLLBACK)
+"""They bring a version that has served before: the way back is to be short."""
 
 _REPLAYED: Final = "goes back to the snapshot; what went through since is replayed"
 
@@ -88,10 +92,20 @@ class Operations:
         tenants = release.canary_tenants
         unroutable = self._backend.unroutable(tenants) if tenants else ""
         found = replace(seen, deployed=sides, obstacles=obstacles, unroutable=unroutable)
+        if obstacles is not None and not obstacles and release.kind not in _TO_FORMER:
+            found = replace(found, no_way_back=self._no_way_back(release))
         return replace(found, weights=self._backend.weights())
 
+    def _no_way_back(self, release: Release) -> str:
+        """The version that serves is started again on the target, and on its own side if that is parked."""
+        found = (
+            self._backend.unstartable(side, release.former_version)
+            for side in (release.target, release.former)
+        )
+        return next(filter(None, found), "")
+
     def _obstacles(self, release: Release) -> Sequence[Obstacle] | None:
-        if release.kind not in (Kind.BURST_OFF, Kind.ROLLBACK):
+        if release.kind not in _TO_FORMER:
             return self._backend.obstacles(release.target, release.version)
         with suppress(BackendError):  # the way back does not wait for what cannot be asked
             return self._backend.obstacles(release.target, release.version)
@@ -112,18 +126,30 @@ class Operations:
     def _wake(self, release: Release, seen: Seen) -> Seen:
         found = self._backend.deployed(release.former)
         if found.parked or release.woken:
-            self._backend.start(release.former, release.former_version, fence=release.term)
-            seen = replace(seen, readiness=self._backend.readiness(release.former))
+            seen = self._begun(release, seen, release.former, release.former_version)
         return replace(seen, deployed={release.former: found})
 
     def _started(self, release: Release, seen: Seen, side: str, version: str) -> Seen:
-        self._backend.start(side, version, fence=release.term)
+        seen = self._begun(release, seen, side, version)
         return replace(seen, deployed={side: self._backend.deployed(side)})
 
+    def _begun(self, release: Release, seen: Seen, side: str, version: str) -> Seen:
+        """Start a version, at each look: a start may fail for a reason that passes.
+
+        The side is asked first, as another start forgets why the last one failed.
+        """
+        try:
+            found = self._backend.readiness(side)
+        except BackendError as error:
+            found = Readiness(ready=False, waiting_for=(str(error),))
+        try:
+            self._backend.start(side, version, fence=release.term)
+        except BackendError as error:
+            found = replace(found, ready=False, waiting_for=(str(error),))
+        return replace(seen, readiness=found)
+
     def _ready(self, release: Release, seen: Seen) -> Seen:
-        # Again, as a start may fail for a reason that passes, such as brokers that are just moving a leader.
-        self._backend.start(release.target, release.version, fence=release.term)
-        return replace(seen, readiness=self._backend.readiness(release.target))
+        return self._begun(release, seen, release.target, release.version)
 
     def _prove(self, release: Release, seen: Seen) -> Seen:
         proof = self._backend.prove(release.target, self._policy.proof_events, fence=release.term)
@@ -146,6 +172,13 @@ class Operations:
         self._backend.set_weights(wanted, pinned=pinned(release), fence=release.term)
         return replace(seen, weights=self._backend.weights(), pinned=self._backend.pinned())
 
+    def _give_back(self, release: Release, seen: Seen) -> Seen:
+        if not (release.opened or release.by_hand):
+            seen = replace(seen, weights=self._backend.weights())
+            if share_of(seen.weights, release.target):
+                return seen  # which is written down first
+        return self._traffic(release, seen)
+
     def _drain(self, release: Release, seen: Seen) -> Seen:
         side, fence = release.former, release.term
         if not release.waits:  # the place may have been started again, with what has traffic only
@@ -153,8 +186,9 @@ class Operations:
         return replace(seen, remains=self._emptied(side, fence))
 
     def _catch_up(self, release: Release, seen: Seen) -> Seen:
-        self._backend.start(release.faulty, release.good_version, fence=release.term)
-        seen = replace(seen, readiness=self._backend.readiness(release.faulty))
+        seen = self._begun(release, seen, release.faulty, release.good_version)
+        if seen.readiness is None or not seen.readiness.ready:
+            return seen
         return replace(seen, remains=self._emptied(release.faulty, release.term))
 
     def _emptied(self, side: str, fence: int) -> Remains:
@@ -168,6 +202,8 @@ class Operations:
             # It may be half stopped already, and what it takes has to be processed.
             self._backend.start(side, release.former_version, fence=release.term)
             return replace(seen, weights=weights)
+        if not release.traffic_ms:
+            return replace(seen, weights=weights)  # it had some by hand: clients may still send to it
         if not self._backend.deployed(side).parked:
             remains = self._emptied(side, release.term)
             if sufficiency.left(remains, retries=False):
@@ -190,6 +226,12 @@ class Operations:
             seen = replace(seen, former_minutes=self._carried(release, release.former))
         return seen
 
+    def _linger(self, release: Release, seen: Seen) -> Seen:
+        """Asks for nothing that the step could not do without: a bad version may not answer."""
+        with suppress(BackendError):
+            seen = replace(seen, readiness=self._backend.readiness(release.faulty))
+        return seen
+
     def _carried(self, release: Release, side: str) -> Sequence[SideMinute]:
         last = last_minute(release, self._policy) + _FOLLOWING_MINUTES
         return self._backend.minutes(side, first_minute(release), last)
@@ -203,7 +245,7 @@ class Operations:
 
     def _parked(self, release: Release, seen: Seen, side: str) -> Seen:
         seen = replace(seen, weights=self._backend.weights())
-        if share_of(seen.weights, side):
+        if share_of(seen.weights, side) or not release.traffic_ms:
             return seen
         return self._stopped(release, seen, side)
 
@@ -254,8 +296,9 @@ class Operations:
         Step.DRAIN: _drain,
         Step.PARK: _park,
         Step.WAKE: _wake,
-        Step.GIVE_BACK: _traffic,
+        Step.GIVE_BACK: _give_back,
         Step.SETTLE: _settle,
+        Step.LINGER: _linger,
         Step.STOP: _stop,
         Step.REWIND: _rewind,
         Step.RESTART: _restart,

@@ -60,4 +60,7 @@ def _checked(at: Look) -> Release:
         return undone(at.release, "; ".join(lasting), at.now_ms)
     if at.seen.obstacles:
         return replace(at.release, said="; ".join(each.text for each in at.seen.obstacles))
+    if at.seen.no_way_back:
+        why = f"{at.release.former_version} serves and could not be started again, so there is no way back"
+        return undone(at.release, f"{why}: {at.seen.no_way_back}", at.now_ms)
     return at.onward(f"{at.release.version} can run on {at.release.target}")

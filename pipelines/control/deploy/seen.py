@@ -34,6 +34,9 @@ class Seen(Struct, frozen=True, kw_only=True):
 
     deployed: Mapping[str, Deployed] = {}
     obstacles: Sequence[Obstacle] | None = None
+    no_way_back: str = ""
+    """Why the version that serves could not be started again."""
+
     readiness: Readiness | None = None
     positions: Positions | None = None
     proof: Proof | None = None

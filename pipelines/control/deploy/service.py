@@ -20,13 +20,12 @@ from shared.dynamodb.client import StoreError
 from shared.dynamodb.document_rows import DOCUMENT, TENANT
 from shared.dynamodb.lease import Lease
 from shared.dynamodb.release_store import ReleaseStore
+from shared.dynamodb.renewed_lease import RENEWALS, RenewedLease
 from shared.runtime.clock import Clock
 from shared.runtime.health import health_served
 from shared.runtime.logging import get_logger
 
 NODE: Final = "deploy"
-_BEATS: Final = 3
-"""So often a lease is renewed in the time after which it would be lost."""
 _SHOWN_SECONDS: Final = 5.0
 """So often the sides' states are written during a release."""
 
@@ -55,20 +54,11 @@ class Deploy:
             clock=clock,
             owner=self._owner,
         )
-        self._lease = Lease(
-            *self._place,
-            keys={TENANT: LEASES, DOCUMENT: DEPLOYER},
-            owner=self._owner,
-            seconds=settings.lease_seconds,
-            monotonic=monotonic,
-        )
+        self._lease = self._new_lease()
         self._metrics = DeployMetrics()
         self._metrics.ready.set_function(lambda: all(self._report().values()))
-        self._lease_lock = threading.Lock()
-        self._turn_at = monotonic()
         self._table_answers = self._leads = False
         self._shown_at, self._shown_of = float("-inf"), ""
-        self._stopping = threading.Event()
 
     def run(self, stopping: threading.Event) -> None:
         """Serve and deploy until stopping.
@@ -77,16 +67,14 @@ class Deploy:
             OSError: if the port is taken.
         """
         host, port = self._settings.host, self._settings.port
-        beating = threading.Thread(target=self._beat, name="beat", daemon=True)
         with health_served(host, port, self._report, self._metrics.registry) as port:
             _log.info("serving", extra={"port": port})
-            beating.start()
-            pause = min(self._settings.deploy_seconds, self._settings.lease_seconds / _BEATS)
+            self._lease.start()
+            pause = min(self._settings.deploy_seconds, self._settings.lease_seconds / RENEWALS)
             while not stopping.wait(pause):
                 self._turn()
-        self._stopping.set()
-        beating.join()
-        self._give_up()
+        self._let_go()
+        self._lease.stop()
 
     def _new_hands(self, backend: Backend) -> Hands:
         registers = {
@@ -97,15 +85,33 @@ class Deploy:
         }
         return Hands(registers, partial(health_of, backend), self._monotonic, self._settings.activity_seconds)
 
+    def _new_lease(self) -> RenewedLease:
+        """Renewed on a thread of its own: a call to the sides must not cost the activities, nor the lead."""
+        settings = self._settings
+        lease = Lease(
+            *self._place,
+            keys={TENANT: LEASES, DOCUMENT: DEPLOYER},
+            owner=self._owner,
+            seconds=settings.lease_seconds,
+            monotonic=self._monotonic,
+        )
+        return RenewedLease(
+            lease,
+            renew_seconds=min(settings.activity_seconds, settings.lease_seconds) / RENEWALS,
+            work_seconds=settings.turn_seconds,
+            monotonic=self._monotonic,
+            also=self._hands.beat,
+        )
+
     def _report(self) -> Mapping[str, bool]:
         return {"table": self._table_answers}
 
     def _turn(self) -> None:
         try:
-            self._leads = self._is_leader()
+            self._leads = self._lease.held()
             self._table_answers = True
             while self._leads and self._deployer.turn():
-                self._leads = self._is_leader()
+                self._leads = self._lease.held()
             if not self._leads:
                 self._hands.let_go()  # or the one that leads would wait for them for ever
             release = self._store.current()
@@ -123,11 +129,6 @@ class Deploy:
             _log.exception("a turn failed, trying again")
         self._metrics.leader.set(self._leads)
 
-    def _is_leader(self) -> bool:
-        self._turn_at = self._monotonic()
-        with self._lease_lock:
-            return self._lease.held()
-
     def _show_sides(self, release: Release | None) -> None:
         """Write the sides' states now and then, and at once when a release begins or ends."""
         idle = release is None or release.ended
@@ -139,29 +140,11 @@ class Deploy:
             self._store.put_side(state)
         self._shown_at, self._shown_of = self._monotonic(), shown_of
 
-    def _beat(self) -> None:
-        """On a thread of its own: a call to the sides must not cost the activities, nor the lead."""
-        pause = min(self._settings.activity_seconds, self._settings.lease_seconds) / _BEATS
-        while not self._stopping.wait(pause):
-            if self._monotonic() - self._turn_at > self._settings.turn_seconds:
-                continue  # a turn hangs: others may lead, and act
-            try:
-                self._hands.beat()
-                self._keep_lead()
-            except StoreError as error:
-                _log.warning("activities cannot be kept alive", extra={"error": str(error)})
-
-    def _keep_lead(self) -> None:
-        if self._leads:
-            with self._lease_lock:
-                self._lease.held()
-
-    def _give_up(self) -> None:
-        """What is under way goes on with the next process; it need not wait for leases."""
+    def _let_go(self) -> None:
+        """What is under way goes on with the next process; it need not wait for activities."""
         if not self._leads:
             return
         try:
             self._hands.let_go()
         except StoreError as error:
             _log.warning("activities are left to run out", extra={"error": str(error)})
-        self._lease.release()

@@ -6,22 +6,21 @@ from typing import Final
 from msgspec.structs import replace
 
 from pipelines.control.deploy import sufficiency
-from pipelines.control.deploy.judgement import to_replay
-from pipelines.control.deploy.moved_traffic import why_not_started, why_not_stopped
-from pipelines.control.deploy.policy import percent, pinned
-from pipelines.control.deploy.preflight import after_preflight, shares
+from pipelines.control.deploy.moved_traffic import held_up, why_not_started
+from pipelines.control.deploy.preflight import after_preflight
 from pipelines.control.deploy.seen import Look
-from pipelines.control.deploy.traffic_minutes import last_minute
+from pipelines.control.deploy.shared_steps import (
+    after_drain,
+    after_ready,
+    after_start,
+    after_traffic,
+    is_parked,
+)
+from pipelines.control.deploy.steps_back import STEPS_BACK
 from pipelines.control.deploy.transitions import ended_as_is, moved, undone
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.release_steps import Step
 from shared.contracts.releases import Finding, Release
-
-_POSITIONS_MS: Final = 120_000
-"""A side that cannot say for so long where it stands is set back to its snapshot."""
-
-_DOWN_MS: Final = 60_000
-"""A version that has not run for so long says no more of its events."""
 
 
 def after_step(at: Look) -> Release:
@@ -37,29 +36,10 @@ def _snapshot(at: Look) -> Release:
     return replace(at.onward(said), snapshot=found)
 
 
-def _runs(at: Look, side: str, version: str) -> Release:
-    found = at.seen.deployed.get(side)
-    started = found is not None and found.version == version and not found.parked
-    return at.onward(f"{version} on {side}") if started else at.release
-
-
 def _start(at: Look) -> Release:
     if why := why_not_started(at):
         return ended_as_is(at.release, why, at.now_ms)
-    return _runs(at, at.release.target, at.release.version)
-
-
-def _restart(at: Look) -> Release:
-    return _runs(at, at.release.faulty, at.release.good_version)
-
-
-def _ready(at: Look) -> Release:
-    found = at.seen.readiness
-    if found is None:
-        return at.release
-    if found.ready:
-        return at.onward("every program is ready")
-    return replace(at.release, said=f"waiting for {', '.join(found.waiting_for) or 'its programs'}")
+    return after_start(at, at.release.target, at.release.version)
 
 
 def _prove(at: Look) -> Release:
@@ -78,16 +58,6 @@ def _load_test(at: Look) -> Release:
     return undone(at.release, weaker, at.now_ms) if weaker else at.onward(sufficiency.words(rating))
 
 
-def _traffic(at: Look) -> Release:
-    found, pins = at.seen.weights, pinned(at.release)
-    if found is None or found.get(at.release.target) != percent(at.release, at.policy):
-        return at.release
-    if dict(at.seen.pinned) != pins:
-        return at.release
-    said = f"{', '.join(pins)} on {at.release.target}" if pins else shares(found)
-    return replace(at.onward(said), traffic_ms=at.now_ms)
-
-
 def _watch(at: Look) -> Release:
     verdict = at.release.verdicts[-1]
     said = "; ".join(verdict.words)
@@ -101,131 +71,33 @@ def _bake(at: Look) -> Release:
     return at.onward(said) if over else replace(at.release, said=said)
 
 
-def _drain(at: Look) -> Release:
-    drained_ms = at.now_ms - at.release.traffic_ms
-    if at.seen.remains is None or drained_ms < 1_000 * at.policy.linger_seconds:
-        return at.release
-    kept = drained_ms < 1_000 * at.policy.retries_seconds
-    left = sufficiency.left(at.seen.remains, retries=kept)
-    if left:
-        return replace(at.release, said=f"left: {'; '.join(left)}")
-    return at.onward(sufficiency.account(at.seen.remains))
-
-
-def _is_parked(at: Look, side: str) -> bool:
-    found = at.seen.deployed.get(side)
-    return found is not None and found.parked
-
-
 def _park(at: Look) -> Release:
     """Over if nothing came to the side meanwhile; else it drains again."""
     side, remains = at.release.former, at.seen.remains
-    if why := why_not_stopped(at, side):
-        return replace(at.release, said=why)
+    if (held := held_up(at, side, Step.DRAIN)) is not None:
+        return held
     if remains is None:
         return at.release
     if came := sufficiency.left(remains, retries=False):
         return moved(at.release, Step.DRAIN, at.now_ms, f"since {side} had drained came: {'; '.join(came)}")
-    return at.onward(f"{side} is parked") if _is_parked(at, side) else at.release
-
-
-def _lay_down(at: Look) -> Release:
-    side = at.release.faulty
-    if why := why_not_stopped(at, side):
-        return replace(at.release, said=why)
-    return at.onward(f"{side} is parked") if _is_parked(at, side) else at.release
-
-
-def _settle(at: Look) -> Release:
-    """Over once it is known of every event of the version whether it is lost, or if that takes too long.
-
-    A version that is undone because it is late may have lost some that were not known yet.
-    """
-    if at.release.replay:
-        return at.onward("what went through is processed again")
-    if found := to_replay(at.seen.minutes, at.seen.former_minutes):
-        return replace(at.onward(f"{'; '.join(found)}: processed again"), replay=True)
-    if _outcome_known(at):
-        return at.onward("none of the version's events is lost")
-    passed_ms, readiness = at.now_ms - at.release.since_ms, at.seen.readiness
-    if passed_ms > _DOWN_MS and readiness is not None and not readiness.ready:
-        return at.onward(f"not known: waiting for {', '.join(readiness.waiting_for) or 'its programs'}")
-    if passed_ms > 1_000 * at.policy.outcome_seconds:
-        return at.onward(f"not known after {at.policy.outcome_seconds:,} s")
-    return replace(at.release, said="waiting for what became of the version's events")
-
-
-def _outcome_known(at: Look) -> bool:
-    """Whether the minutes with the version's events are settled, and nothing of them is under way."""
-    last = last_minute(at.release, at.policy)
-    reached = any(each.settled and each.minute >= last for each in at.seen.minutes)
-    open_ = any(each.under_way or not each.settled for each in at.seen.minutes if each.minute <= last)
-    return reached and not open_
-
-
-def _stop(at: Look) -> Release:
-    side = at.release.faulty
-    if why := why_not_stopped(at, side):
-        return replace(at.release, said=why)
-    if not _is_parked(at, side):
-        return at.release
-    if at.seen.positions is not None:
-        return replace(at.onward(f"{side} is stopped"), left_at=at.seen.positions)
-    if not at.release.stopped_ms:
-        return replace(at.release, stopped_ms=at.now_ms)
-    if at.now_ms - at.release.stopped_ms > _POSITIONS_MS:
-        return at.onward(f"{side} is stopped, and does not say where it stands")
-    return at.release
-
-
-def _wake(at: Look) -> Release:
-    """Over at once if the side runs, whatever it lacks: weights are not given to one that takes nothing.
-
-    One that was being parked does not count as running: it is not `parked` before its last program ended.
-    """
-    found = at.seen.deployed.get(at.release.former)
-    if found is None:
-        return at.release
-    if found.parked:
-        return replace(at.release, woken=True, said=f"{at.release.former} is started")
-    late = at.now_ms - at.release.since_ms > 1_000 * at.policy.ready_seconds
-    if at.release.woken and not late:
-        return _ready(at)
-    return at.onward(f"{at.release.former} runs")
-
-
-def _rewind(at: Look) -> Release:
-    return at.onward(at.seen.restored) if at.seen.restored else at.release
-
-
-def _catch_up(at: Look) -> Release:
-    if at.seen.readiness is None or not at.seen.readiness.ready:
-        return _ready(at)
-    return _drain(at)
+    return at.onward(f"{side} is parked") if is_parked(at, side) else at.release
 
 
 _STEPS: Final[Mapping[Step, Callable[[Look], Release]]] = {
     Step.PREFLIGHT: after_preflight,
     Step.SNAPSHOT: _snapshot,
     Step.START: _start,
-    Step.READY: _ready,
+    Step.READY: after_ready,
     Step.PROVE: _prove,
     Step.LOAD_TEST: _load_test,
-    Step.CANARY: _traffic,
+    Step.CANARY: after_traffic,
     Step.WATCH: _watch,
-    Step.HALF: _traffic,
+    Step.HALF: after_traffic,
     Step.WATCH_HALF: _watch,
-    Step.BOTH: _traffic,
-    Step.ALL: _traffic,
+    Step.BOTH: after_traffic,
+    Step.ALL: after_traffic,
     Step.BAKE: _bake,
-    Step.DRAIN: _drain,
+    Step.DRAIN: after_drain,
     Step.PARK: _park,
-    Step.WAKE: _wake,
-    Step.GIVE_BACK: _traffic,
-    Step.SETTLE: _settle,
-    Step.STOP: _stop,
-    Step.REWIND: _rewind,
-    Step.RESTART: _restart,
-    Step.CATCH_UP: _catch_up,
-    Step.LAY_DOWN: _lay_down,
+    **STEPS_BACK,
 }

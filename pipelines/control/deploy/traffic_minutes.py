@@ -28,5 +28,6 @@ def last_minute(release: Release, policy: Policy) -> int:
 
 
 def _shared(release: Release) -> list[Passed]:
-    """The steps that are over and gave the target traffic."""
-    return [each for each in release.log if each.step in _SHARED]
+    """The steps that are over and gave the target traffic; by hand it may have got some since its start."""
+    shared = (*_SHARED, Step.START) if release.by_hand else _SHARED
+    return [each for each in release.log if each.step in shared]

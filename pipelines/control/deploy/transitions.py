@@ -69,12 +69,14 @@ def going_back(release: Release) -> bool:
 def _way_back(release: Release) -> tuple[Step, ...]:
     """Wakes the side that served if it has had no traffic: it may be parked, or was not started again.
 
-    If customers' events went through, it waits until it is known what became of them, and catches up. Of a
-    rollback only the weights are given back: the version that it brings is good, and has its own positions.
+    If customers' events went through, it waits until it is known what became of them, and catches up; the
+    version takes events until no client sends any more. Of a rollback only the weights are given back: the
+    version that it brings is good, and has its own positions.
     """
     if release.kind is Kind.ROLLBACK:
-        return (Step.GIVE_BACK, *(() if release.has_reached(Step.ALL) else (Step.LAY_DOWN,)), Step.UNDONE)
+        took = (Step.CATCH_UP,) if release.by_hand else ()
+        return (Step.GIVE_BACK, *(() if release.opened else (*took, Step.LAY_DOWN)), Step.UNDONE)
     wake = (Step.WAKE,) if release.has_reached(Step.ALL) else ()
-    settle = (Step.SETTLE,) if release.carried else ()
+    settle = (Step.SETTLE, Step.LINGER) if release.carried else ()
     catch_up = (Step.RESTART, Step.CATCH_UP, Step.LAY_DOWN) if release.carried else ()
     return (*wake, Step.GIVE_BACK, *settle, Step.STOP, Step.REWIND, *catch_up, Step.UNDONE)

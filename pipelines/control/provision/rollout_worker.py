@@ -14,7 +14,7 @@ from shared.contracts.rollouts import MOVING, RolloutCard, RolloutState, standin
 from shared.contracts.scorecard import PipeCard
 from shared.dynamodb.activity_reader import ActivityReader
 from shared.dynamodb.client import StoreError
-from shared.dynamodb.lease import Lease
+from shared.dynamodb.renewed_lease import RenewedLease
 from shared.dynamodb.rollout_store import RolloutStore
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
@@ -34,7 +34,7 @@ class RolloutWorker:
         store: RolloutStore,
         meter: MeterClient,
         activities: ActivityReader,
-        lease: Lease,
+        lease: RenewedLease,
         clock: Clock,
         seconds: float,
     ) -> None:
@@ -51,13 +51,14 @@ class RolloutWorker:
 
     def start(self) -> None:
         """Start; returns at once."""
+        self._lease.start()
         self._thread.start()
 
     def stop(self) -> None:
         """End the thread and give up the lease."""
         self._stopping.set()
         self._thread.join()
-        self._lease.release()
+        self._lease.stop()
 
     def want(self, pipes: Sequence[Pipe] | None) -> None:
         """The pipes that have a rollout; None while this process does not lead its side."""
@@ -75,6 +76,7 @@ class RolloutWorker:
     def _turn(self) -> None:
         wanted = self._wanted
         if wanted is None:
+            self._lease.give_up()
             return
         pipes = {state_key(pipe.tenant, pipe.name): pipe for pipe in wanted}
         if self._lease.held():

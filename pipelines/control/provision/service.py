@@ -10,7 +10,6 @@ from confluent_kafka import KafkaException, Message
 from pipelines.control.provision import key_usage
 from pipelines.control.provision.catalogue_reader import CatalogueReader
 from pipelines.control.provision.key_usage import KeyUsageWriter
-from pipelines.control.provision.lead import Lead
 from pipelines.control.provision.live_nodes import WINDOW_MS, LiveNodes
 from pipelines.control.provision.meter_client import MeterClient
 from pipelines.control.provision.metrics import ProvisionMetrics
@@ -30,6 +29,7 @@ from shared.dynamodb.document_rows import DOCUMENT, TENANT
 from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.item_store import ItemStore
 from shared.dynamodb.lease import Lease
+from shared.dynamodb.renewed_lease import RENEWALS, RenewedLease
 from shared.dynamodb.rollout_store import RolloutStore
 from shared.kafka.config_topic import exact_config_table
 from shared.kafka.tail import Tail
@@ -38,9 +38,6 @@ from shared.runtime.health import health_served
 from shared.runtime.logging import get_logger
 
 NODE: Final = "provision"
-_BEATS: Final = 3
-"""So often the lease is renewed in the time after which it would be lost."""
-
 _log = get_logger(__name__)
 
 
@@ -62,19 +59,14 @@ class Provision:
         ]
         self._items = ItemStore(*place, DocumentStatus)
         self._topic = exact_config_table(settings.bootstrap, f"hifi-{settings.side}-{NODE}")
-        self._lead = Lead(
-            self._lease_of(f"{NODE}/{settings.side}", settings.lease_seconds),
-            lease_seconds=settings.lease_seconds,
-            look_seconds=settings.longest_look_seconds,
-            monotonic=monotonic,
-        )
+        self._lease = self._lease_of(f"{NODE}/{settings.side}")
         self._rollout_store = RolloutStore(*place)
         self._rollouts = RolloutWorker(
             side=settings.side,
             store=self._rollout_store,
             meter=MeterClient(settings.observe_url),
             activities=ActivityReader(*place, side=settings.side, clock=clock, monotonic=monotonic),
-            lease=self._lease_of(DECIDER, settings.lease_seconds + _BEATS * settings.rollout_seconds),
+            lease=self._lease_of(DECIDER),
             clock=clock,
             seconds=settings.rollout_seconds,
         )
@@ -92,23 +84,30 @@ class Provision:
         with health_served(host, port, self._report, self._metrics.registry) as port:
             _log.info("serving", extra={"port": port})
             self._rollouts.start()
-            self._lead.start()
-            pause = min(self._settings.provision_seconds, self._settings.lease_seconds / _BEATS)
+            self._lease.start()
+            pause = min(self._settings.provision_seconds, self._settings.lease_seconds / RENEWALS)
             while not stopping.wait(pause):
                 self._turn()
         self._rollouts.stop()
-        self._lead.stop()
+        self._lease.stop()
         for tail in self._tails:
             tail.stop()
         self._topic.stop()
 
-    def _lease_of(self, what: str, seconds: float) -> Lease:
-        return Lease(
+    def _lease_of(self, what: str) -> RenewedLease:
+        seconds = self._settings.lease_seconds
+        lease = Lease(
             self._settings.documents_table,
             self._settings.documents_endpoint,
             keys={TENANT: LEASES, DOCUMENT: what},
             owner=uuid4().hex,
             seconds=seconds,
+            monotonic=self._monotonic,
+        )
+        return RenewedLease(
+            lease,
+            renew_seconds=seconds / RENEWALS,
+            work_seconds=self._settings.longest_look_seconds,
             monotonic=self._monotonic,
         )
 
@@ -169,7 +168,7 @@ class Provision:
         """Whether this process may write. One that has not read the topic does not want to yet."""
         if not self._topic.loaded:
             return False
-        held = self._lead.held()
+        held = self._lease.held()
         if not held:
             self._leader = None
         return held

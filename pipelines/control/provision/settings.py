@@ -21,5 +21,6 @@ class ProvisionSettings(DocumentsSettings):
     longest_look_seconds: float = Field(
         300.0,
         gt=0,
-        description="Seconds that one look at the table may take before another process may take over.",
+        description="Seconds that one look at the table, or at ramp-ups, may take before another process may "
+        "take over.",
     )

@@ -28,7 +28,7 @@ def sides(
     out().print(sides_view(found.sides))
     if found.deployer is not DeployerStatus.RUNS:
         err().print(f"[yellow]{deployer_text(found)}[/]", soft_wrap=True)
-    if found.release is not None and not found.release.ended:
+    if found.release is not None and (found.release.unfinished or not found.release.ended):
         out().print(release_view(found.release, wall_clock()))
     if found.ended:
         out().print(history_view(found.ended))

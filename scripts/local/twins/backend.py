@@ -132,6 +132,11 @@ class LocalBackend:
                 found.append(Obstacle(text=text, lasting=False))
             return found
 
+    def unstartable(self, side: str, version: str) -> str:
+        """Why a version could not be started on a side, in words; empty if its files are there."""
+        with _explained():
+            return self._code[side].unstartable(version)
+
     def start(self, side: str, version: str, *, fence: int) -> None:
         """Replace the code of a side by a version, and start it; a parked side wakes up."""
         with _explained(), self._fenced(fence):

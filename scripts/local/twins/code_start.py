@@ -17,12 +17,12 @@ from scripts.local.processes.spark_programs import SPARK
 from scripts.local.processes.supervisor import Supervisor
 from scripts.local.progress import Progress
 from scripts.local.services import pause_canary, says_ready, spark_ready, start_profile
-from scripts.local.side import Side
+from scripts.local.side import Code, Side
 from scripts.local.twins.background import Background
 from scripts.local.twins.last_words import last_words
 from scripts.local.twins.parking import code_states, is_parked, stop_code
 from scripts.local.twins.place import Twins
-from scripts.local.twins.versions import code_of
+from scripts.local.twins.versions import NoVersionError, kept_code
 from scripts.local.warmup.warmup import gentle
 
 _WARM: Final = "warm.ready"
@@ -54,6 +54,14 @@ class CodeStart:
             SupervisorError: if the supervisor does not answer.
         """
         return not self._background.busy and is_parked(self._supervisor)
+
+    def unstartable(self, version: str) -> str:
+        """Why a version could not be started, in words, and the fix; empty if its files are there."""
+        try:
+            self._code_of(version)
+        except NoVersionError as error:
+            return str(error)
+        return ""
 
     def start(self, version: str) -> None:
         """Begin to start a version, unless that is under way or done."""
@@ -140,7 +148,7 @@ class CodeStart:
         mark_warm(self.side, self._supervisor)
 
     def _replace(self, version: str, progress: Progress) -> None:
-        code = code_of(version, self.versions)
+        code = self._code_of(version)
         self._park(progress)
         side = replace(self.side, code=code)
         jars = ensure_jars(lambda _: None)
@@ -149,6 +157,9 @@ class CodeStart:
         self._supervisor.stop_program(PROVISION)
         self._supervisor.describe(mine)
         side.create()
+
+    def _code_of(self, version: str) -> Code:
+        return kept_code(version, self.versions, self._twins.sides)
 
     def _park(self, _: Progress) -> None:
         side = self.side

@@ -7,6 +7,7 @@ packages, by PYTHONPATH: a version that needs other packages cannot be tried so.
 import shutil
 import subprocess
 import tarfile
+from collections.abc import Sequence
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -66,6 +67,33 @@ def code_of(version: str, folder: Path, repository: Path = CHECKOUT) -> Code:
             files.extractall(draft, filter="data")
         draft.rename(place)
     return Code(version=version, source=place)
+
+
+def kept_code(version: str, folder: Path, sides: Sequence[Side], repository: Path = CHECKOUT) -> Code:
+    """The code of a version that may serve already: a side has its files though git may have lost the name.
+
+    Args:
+        version: as for `code_of`.
+        folder: of all versions.
+        sides: with the code that they were last given.
+        repository: where the commits are.
+
+    Raises:
+        NoVersionError: if its files are nowhere any more, as of a checkout that was changed since.
+    """
+    try:
+        return code_of(version, folder, repository)
+    except NoVersionError as error:
+        for code in (side.code for side in sides):
+            if code is None or code.version != version or code.source is None:
+                continue
+            if code.source.is_dir():
+                return code
+        raise NoVersionError(
+            f"neither git nor a side has the files of version {version!r}",
+            "bring the checkout back to it, or start the sides again (`hifi up --twins`): they then run the "
+            "checkout as it is",
+        ) from error
 
 
 def commit_of(version: str, repository: Path = CHECKOUT) -> str:

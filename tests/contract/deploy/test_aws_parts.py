@@ -87,6 +87,7 @@ def test_a_late_deployer_moves_no_traffic(url: str) -> None:
     DocumentTable(TABLE, url).ensure()
     ssm, route53 = client("ssm", url), client("route53", url)
     ssm.put_parameter(Name=PLACE.weights_parameter, Type="String", Value='{"blue": 100, "green": 0}')
+    ssm.put_parameter(Name=PLACE.closed_parameter, Type="String", Value="[]")
     zone = route53.create_hosted_zone(Name=DOMAIN, CallerReference="zone")["HostedZone"]["Id"]
     for side in ("blue", "green"):
         record = {"Name": PLACE.host, "Type": "CNAME", "SetIdentifier": side, "TTL": 30, "Weight": 0}

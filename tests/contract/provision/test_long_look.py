@@ -1,8 +1,11 @@
-"""A look at the table that takes longer than the lease does not cost the lead."""
+"""A look at the table, or at ramp-ups, that takes longer than the lease does not cost it."""
 
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -10,51 +13,116 @@ from pipelines.control.provision.provisioner import Provisioner
 from pipelines.control.provision.service import NODE, Provision
 from pipelines.control.provision.settings import ProvisionSettings
 from shared.contracts.control_table import LEASES
+from shared.contracts.rollouts import DECIDER
+from shared.dynamodb.client import dynamodb_client
 from shared.dynamodb.document_rows import DOCUMENT, TENANT
 from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.lease import Lease
+from shared.dynamodb.rollout_store import RolloutStore
 from shared.runtime.clock import wall_clock
 from tests.contract.provision.conftest import TABLE
+from tests.harness.waiting import eventually
 
 LEASE_SECONDS = 1.0
 
 
-def test_nobody_takes_over_during_a_long_look(
-    topics: str, endpoint: str, table: DocumentTable, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looking, over, stopping = threading.Event(), threading.Event(), threading.Event()
-
-    def look(_: Provisioner) -> None:
-        looking.set()
-        over.wait(60)
-
-    monkeypatch.setattr(Provisioner, "look", look)
+@contextmanager
+def provisioner(topics: str, endpoint: str) -> Iterator[ProvisionSettings]:
+    """A provisioner in this process, with short leases."""
     given: dict[str, Any] = {
         "bootstrap": topics,
         "documents_table": TABLE,
         "documents_endpoint": endpoint,
         "port": 0,
         "lease_seconds": LEASE_SECONDS,
+        "rollout_seconds": LEASE_SECONDS / 10,
     }
-    settings = ProvisionSettings(**given)
+    settings, stopping = ProvisionSettings(**given), threading.Event()
     process = Provision(settings, wall_clock, time.monotonic)
     running = threading.Thread(target=process.run, args=(stopping,), daemon=True)
     running.start()
     try:
-        assert looking.wait(60), "it does not lead"
-        other = Lease(
-            TABLE,
-            endpoint,
-            keys={TENANT: LEASES, DOCUMENT: f"{NODE}/{settings.side}"},
-            owner="other",
-            seconds=LEASE_SECONDS,
-            monotonic=time.monotonic,
-        )
-        until = time.monotonic() + 5 * LEASE_SECONDS
-        while time.monotonic() < until:
-            assert not other.held()
-            time.sleep(LEASE_SECONDS / 10)
+        yield settings
     finally:
         stopping.set()
-        over.set()
         running.join(60)
+
+
+def rival(endpoint: str, what: str) -> Lease:
+    """Of another process that wants the same lease."""
+    return Lease(
+        TABLE,
+        endpoint,
+        keys={TENANT: LEASES, DOCUMENT: what},
+        owner=uuid4().hex,
+        seconds=LEASE_SECONDS,
+        monotonic=time.monotonic,
+    )
+
+
+def assert_kept(endpoint: str, what: str) -> None:
+    other, until = rival(endpoint, what), time.monotonic() + 5 * LEASE_SECONDS
+    while time.monotonic() < until:
+        assert not other.held()
+        time.sleep(LEASE_SECONDS / 10)
+
+
+def test_no_other_process_takes_over_during_a_long_look(
+    topics: str, endpoint: str, table: DocumentTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looking, over = threading.Event(), threading.Event()
+
+    def look(_: Provisioner) -> None:
+        looking.set()
+        over.wait(60)
+
+    monkeypatch.setattr(Provisioner, "look", look)
+    with provisioner(topics, endpoint) as settings:
+        try:
+            assert looking.wait(60), "it does not lead"
+            assert_kept(endpoint, f"{NODE}/{settings.side}")
+        finally:
+            over.set()
+
+
+def test_no_other_process_decides_during_a_long_turn_of_ramp_ups(
+    topics: str, endpoint: str, table: DocumentTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deciding, over = threading.Event(), threading.Event()
+
+    def states(_: RolloutStore) -> dict[str, Any]:
+        deciding.set()
+        over.wait(60)
+        return {}
+
+    monkeypatch.setattr(RolloutStore, "states", states)
+    with provisioner(topics, endpoint):
+        try:
+            assert deciding.wait(60), "it does not decide"
+            assert_kept(endpoint, DECIDER)
+        finally:
+            over.set()
+
+
+def test_a_process_that_leads_its_side_no_more_leaves_ramp_ups_to_others(
+    topics: str, endpoint: str, table: DocumentTable
+) -> None:
+    client = dynamodb_client(endpoint)
+
+    def key(what: str) -> dict[str, Any]:
+        return {TENANT: {"S": LEASES}, DOCUMENT: {"S": what}}
+
+    def is_held(what: str) -> bool:
+        return "Item" in client.get_item(TableName=TABLE, Key=key(what), ConsistentRead=True)
+
+    with provisioner(topics, endpoint) as settings:
+        side = f"{NODE}/{settings.side}"
+        eventually(lambda: is_held(DECIDER), 60, "it decides")
+        leader, decider = rival(endpoint, side), rival(endpoint, DECIDER)
+
+        def taken_away() -> bool:
+            client.delete_item(TableName=TABLE, Key=key(side))
+            return leader.held()
+
+        eventually(taken_away, 60, "another process leads")
+        eventually(lambda: leader.held() and decider.held(), 60, "it leaves ramp-ups to the other")

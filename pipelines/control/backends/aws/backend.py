@@ -12,7 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from confluent_kafka import KafkaException
 
 from pipelines.control.backends.aws.eks import eks_api
-from pipelines.control.backends.aws.fenced_weights import FencedWeights
+from pipelines.control.backends.aws.fenced_weights import FencedWeights, closed_text
 from pipelines.control.backends.aws.maintenance import maintenance
 from pipelines.control.backends.aws.s3_checkpoints import S3Checkpoints
 from pipelines.control.backends.aws.settings import AwsSettings
@@ -114,6 +114,16 @@ class AwsBackend:
             if self._versions.manifests(version, side) is None:
                 return [*closed, Obstacle(text=f"there is no version {version} for {side}", lasting=True)]
             return closed or self._passing(side)
+
+    def unstartable(self, side: str, version: str) -> str:
+        """Why a version could not be started on a side, in words; empty if it is stored for it."""
+        with _explained():
+            if self._versions.manifests(version, side) is not None:
+                return ""
+            return (
+                f"there is no version {version} for {side}; store it again under this name: "
+                f"scripts/release/publish_version.sh {version}"
+            )
 
     def start(self, side: str, version: str, *, fence: int) -> None:
         """Replace the code of a side by a version, and start it; a parked side wakes up."""
@@ -263,11 +273,7 @@ class AwsBackend:
 
 
 def _closed(side: str) -> Obstacle:
-    text = (
-        f"{side} is closed to traffic while its stack is changed; "
-        f"once that is over, `python -m scripts.release.traffic open {side}` opens it"
-    )
-    return Obstacle(text=text, lasting=False, shut=True)
+    return Obstacle(text=closed_text(side), lasting=False, shut=True)
 
 
 def _place(settings: AwsSettings) -> Place:

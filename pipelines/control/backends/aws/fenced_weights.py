@@ -9,7 +9,7 @@ from msgspec import Struct
 from pipelines.control.backends.aws.weighted_records import Traffic
 from pipelines.control.deploy.backend import BackendError, FencedError
 from shared.contracts.control_table import RELEASES
-from shared.contracts.side_weights import Weights
+from shared.contracts.side_weights import SIDES, Weights
 from shared.dynamodb.item_store import ItemStore
 
 _KEY: Final = "fence/weights"
@@ -61,10 +61,12 @@ class FencedWeights:
 
         Raises:
             FencedError: if a deployer with a higher fence was here.
-            BackendError: if Route 53 needs longer; the next call goes on waiting.
+            BackendError: if Route 53 needs longer, and the next call goes on waiting; or if a side that would
+                begin to get traffic is closed.
         """
         self.claim(fence)
         shares = Weights(**dict(wanted))
+        self._refuse_closed(shares)
         if self._change is None or self._change[0] != shares or self._traffic.weights() != shares:
             self._change = (shares, self._traffic.set_weights(shares))
         until = time.monotonic() + _WAIT_SECONDS
@@ -72,3 +74,22 @@ class FencedWeights:
             if time.monotonic() > until:
                 raise BackendError("Route 53 has not put the weights in force yet")
             time.sleep(_PAUSE_SECONDS)
+
+    def _refuse_closed(self, wanted: Weights) -> None:
+        """Whatever its weight, Route 53 would go on sending all to the other side, which is then stopped."""
+        before = self._traffic.weights()
+        begin = [side for side in SIDES if wanted.of(side) and not before.of(side)]
+        if not begin:
+            return
+        closed = self._traffic.closed()
+        for side in begin:
+            if side in closed:
+                raise BackendError(closed_text(side))
+
+
+def closed_text(side: str) -> str:
+    """Why a side gets no traffic, and what to do."""
+    return (
+        f"{side} is closed to traffic while its stack is changed; "
+        f"once that is over, `python -m scripts.release.traffic open {side}` opens it"
+    )

@@ -108,6 +108,7 @@ def release_part(release: Release | None, now_ms: int) -> Markup:
     return joined(
         tag("p", _progress(release), tag("span", _what(release)), class_="said-of"),
         _reasons("Undone, because", [release.back]) if release.back else None,
+        _reasons("Unfinished", [release.unfinished]) if release.unfinished else None,
         _reasons("Waits, because", release.waits) if release.waits and not release.ended else None,
         table("release-steps", titles, _step_rows(release, now_ms)),
         tag("h3", "Verdicts") if release.verdicts else None,
@@ -197,7 +198,7 @@ def ended_table(ended: Sequence[Release]) -> Markup:
 
 def _ended_row(each: Release) -> Markup:
     verdict = each.verdicts[-1] if each.verdicts else None
-    why = [each.back] if each.back else []
+    why = [text for text in (each.back, each.unfinished) if text]
     why += [f"{verdict.step}: {verdict.finding}"] if verdict else []
     return tag(
         "tr",

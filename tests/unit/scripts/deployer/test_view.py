@@ -74,6 +74,16 @@ def test_its_end_says_what_serves_where() -> None:
     assert "; 1.0 serves on blue" in ending(replace(undone, step=Step.STOP), T0 + 90_000)
 
 
+def test_what_a_release_left_unfinished_is_shown_with_its_end() -> None:
+    undone = replace(RELEASE, step=Step.UNDONE, back="5 events are lost", unfinished="1.0 is gone")
+    assert ending(undone, T0 + 90_000).endswith("; 1.0 serves on blue; 1.0 is gone")
+    asleep = replace(undone, log=[Passed(step=Step.WAKE, since_ms=T0, until_ms=T0)])
+    assert ending(asleep, T0 + 90_000).endswith("; 2.0 serves on green; 1.0 is gone")
+    assert ending(replace(RELEASE, step=Step.DONE, unfinished="1.0 is gone"), T0).endswith("; 1.0 is gone")
+    assert "unfinished: 1.0 is gone" in text(release_view(undone, T0))
+    assert "5 events are lost; 1.0 is gone" in text(history_view([undone]))
+
+
 ACTS = Activity(
     id="1", action=Action.STEP_FORWARD, reason="deploy 2.0", phase="canary", owner="x", fence=1, since_ms=T0,
     lease_seconds=15,

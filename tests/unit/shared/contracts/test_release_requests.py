@@ -86,7 +86,7 @@ def test_every_plan_begins_with_a_preflight_and_has_each_step_once(kind: Kind) -
         (Kind.SWITCH, Step.BAKE, Step.PARK),
         (Kind.BURST, Step.BOTH, Step.DONE),
         (Kind.BURST_OFF, Step.ALL, Step.DRAIN),
-        (Kind.ROLLBACK, Step.ALL, Step.STOP),
+        (Kind.ROLLBACK, Step.ALL, Step.LINGER),
     ],
 )
 def test_traffic_rests_after_the_last_step_that_moves_it(kind: Kind, moving: Step, resting: Step) -> None:

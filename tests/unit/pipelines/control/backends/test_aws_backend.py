@@ -10,14 +10,18 @@ from moto import mock_aws
 from pipelines.control.backends.aws.backend import AwsBackend
 from pipelines.control.backends.aws.settings import AwsSettings
 from pipelines.control.backends.aws.versions import version_key
-from pipelines.control.deploy.backend import Obstacle, SideMinute
+from pipelines.control.deploy.backend import BackendError, Obstacle, SideMinute
 from shared.contracts.scorecard import MinuteCard
+from shared.contracts.side_weights import Weights
+from shared.dynamodb.client import create_table
+from shared.dynamodb.document_rows import DOCUMENT, TENANT
 from shared.runtime.metrics import CanaryMetric
 from tests.harness.fake_kube import FakeKube
 
 REGION, BUCKET, CLOSED = "eu-west-1", "hifi-test-versions", "/hifi-test/closed-sides"
 FIRST, LAST = 11, 13
 METRICS, MINUTES = "canary/metrics", "observe/v1/minutes"
+WEIGHTS = "/hifi-test/weights"
 NO_BROKER = "127.0.0.1:1"
 
 
@@ -61,7 +65,7 @@ def settings() -> AwsSettings:
         aws_zone="zone",
         aws_events_host="events.hifi.test",
         aws_management_hosts="api.hifi.test",
-        aws_weights_parameter="/hifi-test/weights",
+        aws_weights_parameter=WEIGHTS,
         aws_closed_parameter=CLOSED,
     )
 
@@ -149,3 +153,23 @@ def test_a_closed_side_is_named_beside_a_version_that_is_not_there(closed: AwsBa
     found = obstacles(closed, "green", "2.0")
     assert [(each.shut, each.lasting) for each in found] == [(True, False), (False, True)]
     assert [each.shut for each in obstacles(closed, "blue", "2.0")] == [False]
+
+
+def test_a_closed_side_does_not_begin_to_get_traffic(closed: AwsBackend) -> None:
+    """Route 53 would go on sending all to the other side, which the deployer stops then."""
+    create_table(boto3.client("dynamodb"), "documents", TENANT, DOCUMENT)
+    ssm, before = boto3.client("ssm"), Weights(blue=100, green=0)
+    ssm.put_parameter(Name=WEIGHTS, Type="String", Value=before.text())
+    with pytest.raises(BackendError, match=r"green is closed to traffic .* open green` opens it"):
+        closed.set_weights({"blue": 0, "green": 100}, fence=1)
+    assert dict(closed.weights()) == {"blue": 100, "green": 0}
+    ssm.put_parameter(Name=CLOSED, Type="String", Value="[]", Overwrite=True)
+    with pytest.raises(BackendError, match="zone"):  # Route 53 is asked now: there is no zone
+        closed.set_weights({"blue": 0, "green": 100}, fence=1)
+
+
+def test_a_version_that_is_not_stored_for_a_side_cannot_be_started_again_there(closed: AwsBackend) -> None:
+    assert closed.unstartable("green", "1.0") == ""
+    found = closed.unstartable("blue", "1.0")
+    assert "there is no version 1.0 for blue" in found
+    assert "scripts/release/publish_version.sh 1.0" in found

@@ -90,6 +90,7 @@ def test_releases_end_and_leave_both_sides_whole(
     rounds: Sequence[tuple[Happening, Sequence[Happening], bool]],
 ) -> None:
     world = ReleaseWorld(SHORT)
+    world.place.world.cached_ms = 60_000
     for ask, happenings, to_end in rounds:
         ask(world)
         for happen in happenings:

@@ -73,3 +73,49 @@ def test_a_side_that_was_given_traffic_on_the_way_back_is_not_stopped(step: Step
     world.place.set_traffic_by_hand({LIGHT: 100, DARK: 0})
     assert world.ended().step is Step.UNDONE
     assert_whole(world, version=OLD, side=LIGHT)
+
+
+@pytest.mark.parametrize(
+    ("version", "step"), [(NEW, Step.PARK), (Bad.SLOWER, Step.STOP), (Bad.SLOWER, Step.LAY_DOWN)]
+)
+def test_clients_may_leave_a_side_that_had_traffic_by_hand_before_it_is_stopped(
+    version: str, step: Step
+) -> None:
+    world = ReleaseWorld()
+    world.place.world.cached_ms = 60_000
+    world.ask(Kind.DEPLOY, version)
+    world.until(lambda release: release.step is step)
+    serves = dict(world.place.world.shares)
+    world.place.set_traffic_by_hand(HALF)
+    for _ in range(90):
+        world.turn()
+    world.place.set_traffic_by_hand(serves)
+    release = world.ended()
+    assert next(each.said for each in release.log if each.step is step).endswith("had traffic by hand")
+    serving = DARK if version == NEW else LIGHT
+    assert_whole(world, version=NEW if version == NEW else OLD, side=serving)
+
+
+@pytest.mark.parametrize("bad", [Bad.NEVER_READY, Bad.CRASHES])
+def test_what_a_version_took_by_hand_before_its_first_share_is_processed_by_the_good_one(bad: Bad) -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, bad)
+    world.until(lambda release: release.step is Step.READY)
+    world.turn()
+    world.place.set_traffic_by_hand(HALF)
+    release = world.ended()
+    assert (release.step, release.by_hand) == (Step.UNDONE, True)
+    assert_whole(world, version=OLD, side=LIGHT)
+
+
+def test_what_a_rollbacks_side_took_by_hand_is_processed_before_it_is_parked_again() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    world.ended()
+    world.ask(Kind.ROLLBACK)
+    world.until(lambda release: release.step is Step.READY)
+    world.place.world.sides[LIGHT].since_ms = world.now_ms + 610_000  # not ready for so long
+    world.place.set_traffic_by_hand(HALF)
+    release = world.ended()
+    assert (release.step, release.unfinished) == (Step.UNDONE, "")
+    assert_whole(world, version=NEW, side=DARK)

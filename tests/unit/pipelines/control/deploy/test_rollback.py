@@ -34,6 +34,34 @@ def test_a_rollback_brings_back_the_former_side_and_puts_the_bad_one_right(repla
         world.ask(Kind.ROLLBACK)
 
 
+def test_clients_that_follow_late_are_served_by_the_side_that_a_rollback_leaves() -> None:
+    world = _released()
+    world.turn(61)
+    world.place.world.cached_ms = 60_000
+    asked_ms = world.now_ms
+    world.ask(Kind.ROLLBACK)
+    world.until(lambda release: release.step is Step.LINGER)
+    assert world.now_ms - asked_ms <= 10_000
+    assert world.place.world.shares == {LIGHT: 100, DARK: 0}
+    before = world.place.world.sides[DARK].end
+    release = world.ended()
+    assert world.place.world.sides[DARK].end - before > 10_000, "clients sent to it for a minute"
+    said = next(each.said for each in release.log if each.step is Step.LINGER)
+    assert said == "clients had 120 s to leave green"
+    assert_whole(world, version=OLD, side=LIGHT)
+
+
+def test_a_side_that_does_not_run_is_put_right_before_the_last_client_has_left_it() -> None:
+    world = _released()
+    world.ask(Kind.ROLLBACK)
+    world.until(lambda release: release.step is Step.LINGER)
+    world.place.world.sides[DARK].failed = True
+    lingers = next(each for each in world.ended().log if each.step is Step.LINGER)
+    assert lingers.said == "green does not run: waiting for route"
+    assert lingers.until_ms - lingers.since_ms <= 65_000
+    assert_whole(world, version=OLD, side=LIGHT)
+
+
 def _refuses_weights(name: str) -> None:
     if name == "set_weights":
         raise BackendError("blue does not answer /readyz with 200")
@@ -82,7 +110,7 @@ def test_a_rollback_does_not_ask_the_bad_side_before_it_has_moved_the_traffic() 
     world.ask(Kind.ROLLBACK)
     for _ in range(30):
         world.turn()
-    assert (world.release.step, world.place.world.shares) == (Step.STOP, {LIGHT: 100, DARK: 0})
+    assert (world.release.step, world.place.world.shares) == (Step.LINGER, {LIGHT: 100, DARK: 0})
     world.place.unreachable = set()
     assert world.ended().step is Step.DONE
     assert_whole(world, version=OLD, side=LIGHT)

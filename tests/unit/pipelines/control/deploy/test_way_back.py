@@ -54,6 +54,15 @@ def test_a_bad_version_has_traffic_for_three_minutes_at_most(bad: Bad) -> None:
     assert given_back - begun <= 180_000
 
 
+@pytest.mark.parametrize("bad", [Bad.SLOWER, Bad.DROPS, Bad.REFUSES])
+def test_clients_that_follow_late_are_served_by_a_version_that_is_undone(bad: Bad) -> None:
+    world = ReleaseWorld()
+    world.place.world.cached_ms = 60_000
+    world.ask(Kind.DEPLOY, bad)
+    assert world.ended().step is Step.UNDONE
+    assert_whole(world, version=OLD, side=LIGHT)
+
+
 @pytest.mark.parametrize("bad", [Bad.SLOWER_AND_DROPS, Bad.DROPS, Bad.RARE_GARBAGE, Bad.REFUSES])
 def test_what_a_version_spoilt_is_processed_again_by_the_good_one_and_marked(bad: Bad) -> None:
     world = ReleaseWorld()

@@ -43,6 +43,12 @@ def test_a_release_that_goes_back_says_why_and_shows_no_steps_forward() -> None:
     assert "ended: undone" in words(release_part(ended, T0)) and "busy" not in words(release_part(ended, T0))
 
 
+def test_what_a_release_left_unfinished_is_said_with_its_end() -> None:
+    ended = replace(RELEASE, step=Step.UNDONE, back="5 events are lost", unfinished="1.0 is gone")
+    assert "Unfinished | 1.0 is gone" in words(release_part(ended, T0))
+    assert "5 events are lost; 1.0 is gone" in words(ended_table([ended]))
+
+
 def test_a_side_says_its_state_in_words_and_why() -> None:
     dark = seen_side(SideState(side="green", at_ms=T0))
     away = seen_side(SideState(side="blue", at_ms=T0, problem="brokers do not answer"))

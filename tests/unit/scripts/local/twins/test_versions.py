@@ -8,7 +8,7 @@ import pytest
 
 from scripts.local.side import Code
 from scripts.local.twins.place import Twins
-from scripts.local.twins.versions import NoVersionError, checkout_version, code_of, named
+from scripts.local.twins.versions import NoVersionError, checkout_version, code_of, kept_code, named
 
 
 def _git(folder: Path, *arguments: str) -> str:
@@ -54,6 +54,28 @@ def test_the_checkouts_own_version_runs_from_it(repository: Path, tmp_path: Path
 def test_a_version_that_does_not_exist_is_named(version: str, repository: Path, tmp_path: Path) -> None:
     with pytest.raises(NoVersionError, match="there is no version"):
         code_of(version, tmp_path, repository)
+
+
+def test_a_version_is_kept_by_the_side_that_runs_it_though_its_branch_is_gone(
+    repository: Path, tmp_path: Path
+) -> None:
+    _git(repository, "branch", "trial")
+    folder, side = tmp_path / "versions", Twins(root=tmp_path).side("blue")
+    runs = replace(side, code=code_of("trial", folder, repository))
+    _git(repository, "branch", "--quiet", "--delete", "--force", "trial")
+    assert kept_code("trial", folder, [side, runs], repository) == runs.code
+    with pytest.raises(NoVersionError, match="neither git nor a side has the files of version 'trial'"):
+        kept_code("trial", folder, [side], repository)
+
+
+def test_a_checkout_that_was_changed_since_cannot_be_started_again(repository: Path, tmp_path: Path) -> None:
+    (repository / "file").write_text("three")
+    version = checkout_version(repository)
+    side = replace(Twins(root=tmp_path).side("blue"), code=code_of(version, tmp_path, repository))
+    assert kept_code(version, tmp_path, [side], repository) == side.code
+    _git(repository, "commit", "--quiet", "--all", "-m", "three")
+    with pytest.raises(NoVersionError, match="bring the checkout back to it, or start the sides again"):
+        kept_code(version, tmp_path, [side], repository)
 
 
 def test_a_folder_outside_git_has_one_version(tmp_path: Path) -> None:

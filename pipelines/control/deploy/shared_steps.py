@@ -1,0 +1,62 @@
+"""What comes after a step that is taken forward and on the way back alike, given what a look found. Pure."""
+
+from msgspec.structs import replace
+
+from pipelines.control.deploy import sufficiency
+from pipelines.control.deploy.policy import percent, pinned
+from pipelines.control.deploy.preflight import shares
+from pipelines.control.deploy.seen import Look
+from shared.contracts.releases import Release
+
+
+def waiting_for(at: Look) -> str:
+    """Programs of the side that was started, in words."""
+    found = at.seen.readiness
+    return ", ".join(found.waiting_for if found else ()) or "its programs"
+
+
+def after_start(at: Look, side: str, version: str) -> Release:
+    """Over once a side runs a version."""
+    found = at.seen.deployed.get(side)
+    if found is not None and found.version == version and not found.parked:
+        return at.onward(f"{version} on {side}")
+    return replace(at.release, said=f"waiting for {waiting_for(at)}")
+
+
+def after_ready(at: Look) -> Release:
+    """Over once the side that was started could take traffic."""
+    found = at.seen.readiness
+    if found is None:
+        return at.release
+    if found.ready:
+        return at.onward("every program is ready")
+    return replace(at.release, said=f"waiting for {waiting_for(at)}")
+
+
+def after_traffic(at: Look) -> Release:
+    """Over once the traffic is shared as the step wants it."""
+    found, pins = at.seen.weights, pinned(at.release)
+    if found is None or found.get(at.release.target) != percent(at.release, at.policy):
+        return at.release
+    if dict(at.seen.pinned) != pins:
+        return at.release
+    said = f"{', '.join(pins)} on {at.release.target}" if pins else shares(found)
+    return replace(at.onward(said), traffic_ms=at.now_ms)
+
+
+def after_drain(at: Look) -> Release:
+    """Over once clients have left a side and it has nothing unread."""
+    drained_ms = at.now_ms - at.release.traffic_ms
+    if at.seen.remains is None or drained_ms < 1_000 * at.policy.linger_seconds:
+        return at.release
+    kept = drained_ms < 1_000 * at.policy.retries_seconds
+    left = sufficiency.left(at.seen.remains, retries=kept)
+    if left:
+        return replace(at.release, said=f"left: {'; '.join(left)}")
+    return at.onward(sufficiency.account(at.seen.remains))
+
+
+def is_parked(at: Look, side: str) -> bool:
+    """Whether a look found a side parked."""
+    found = at.seen.deployed.get(side)
+    return found is not None and found.parked

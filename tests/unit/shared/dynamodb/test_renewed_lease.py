@@ -1,0 +1,86 @@
+"""A lease is kept while its holder works, but not by one that hangs."""
+
+import threading
+from typing import cast
+
+from shared.dynamodb.lease import Lease
+from shared.dynamodb.renewed_lease import RenewedLease
+
+
+class Held:
+    """A lease that answers what a test says."""
+
+    def __init__(self) -> None:
+        self.answer, self.beats, self.released = True, 0, 0
+        self.renewed = threading.Event()
+
+    def held(self) -> bool:
+        self.beats += 1
+        if self.beats > 2:
+            self.renewed.set()
+        return self.answer
+
+    def release(self) -> None:
+        self.released += 1
+
+
+class World:
+    """A renewed lease, the one below it, its clock, and what is kept alive with it."""
+
+    def __init__(self, renew_seconds: float = 5.0) -> None:
+        self.below, self.now, self.also = Held(), 0.0, 0
+        self.lease = RenewedLease(
+            cast(Lease, self.below),
+            renew_seconds=renew_seconds,
+            work_seconds=60.0,
+            monotonic=lambda: self.now,
+            also=self._also,
+        )
+
+    def _also(self) -> None:
+        self.also += 1
+
+
+def test_it_is_renewed_during_work_that_takes_longer_than_the_lease() -> None:
+    world = World(renew_seconds=0.01)
+    assert world.lease.held()
+    world.lease.start()
+    assert world.below.renewed.wait(20), "nothing renewed it while the work went on"
+    world.lease.stop()
+    assert world.below.released == 1
+
+
+def test_work_that_hangs_keeps_nothing_alive_until_the_next_begins() -> None:
+    world = World()
+    assert world.lease.held()
+    world.now = 60.0
+    world.lease.keep()
+    assert (world.below.beats, world.also) == (2, 1)
+    world.now = 60.1
+    world.lease.keep()
+    assert (world.below.beats, world.also) == (2, 1)
+    assert world.lease.held()
+    world.lease.keep()
+    assert (world.below.beats, world.also) == (4, 2)
+
+
+def test_between_two_pieces_of_work_it_takes_nothing_over() -> None:
+    world = World()
+    world.lease.keep()
+    assert world.below.beats == 0
+    assert world.lease.held()
+    world.below.answer = False
+    world.lease.keep()
+    world.lease.keep()
+    assert world.below.beats == 2, "it was lost, and only the next work may want it"
+    assert world.also == 3, "what the process has besides is its own all the same"
+
+
+def test_what_was_given_up_is_not_renewed_and_released_once() -> None:
+    world = World()
+    assert world.lease.held()
+    world.lease.give_up()
+    world.lease.give_up()
+    world.lease.keep()
+    assert (world.below.beats, world.below.released) == (1, 1)
+    assert world.lease.held()
