@@ -27,6 +27,11 @@ Op = Literal[
     "absent",
 ]
 
+MAX_STARS: Final = 32
+"""Of one wildcard: Java matches what is between two of them one call deeper, and route's stack is limited."""
+
+MAX_WILDCARD_CHARACTERS: Final = 1_000
+
 STRING_TAG: Final = '"'
 
 
@@ -140,8 +145,12 @@ def wildcard_regex(text: str, path: str) -> str:
     a search that goes back, time would grow with the text's length to the power of the stars.
 
     Raises:
-        PatternError: two stars in a row, or a backslash before anything else, as AWS refuses them.
+        PatternError: two stars in a row, or a backslash before anything else, as AWS refuses them; too long,
+            or too many stars.
     """
+    if len(text) > MAX_WILDCARD_CHARACTERS or text.count("*") > MAX_STARS:
+        most = f"at most {MAX_WILDCARD_CHARACTERS:,} characters and {MAX_STARS} stars"
+        raise PatternError(path, f"a wildcard has {most}; shorten it, or use prefix and suffix")
     parts = [re.escape(part) for part in _wildcard_parts(text, path)]
     first, last = STRING_TAG + parts[0], parts[-1]
     if len(parts) == 1:

@@ -28,6 +28,9 @@ DATA: Final = "data"
 MAX_ALTERNATIVES: Final = 256
 """Conjunctions a pattern may come to; each `$or` multiplies them."""
 
+MAX_CONDITIONS: Final = 10_000
+"""Conditions of all conjunctions together: each repeats those of the fields beside an `$or`."""
+
 _ATTRIBUTE: Final = re.compile(rf"[a-z0-9]{{1,{MAX_ATTRIBUTE_NAME}}}")
 
 
@@ -65,6 +68,8 @@ def _object(pattern: dict[str, Any], path: tuple[str, ...], at: str, depth: int)
         count *= len(field)
         if count > MAX_ALTERNATIVES:
             raise PatternError(at, f"comes to more than {MAX_ALTERNATIVES} combinations; use several pipes")
+    if sum(count // len(field) * sum(map(len, field)) for field in fields) > MAX_CONDITIONS:
+        raise PatternError(at, f"comes to more than {MAX_CONDITIONS:,} conditions; use several pipes")
     return tuple(tuple(c for branch in chosen for c in branch) for chosen in product(*fields))
 
 

@@ -1,6 +1,7 @@
 """The kafka connector keeps every connector's promises, against three real brokers."""
 
 import asyncio
+import logging
 import random
 import time
 import uuid
@@ -9,7 +10,7 @@ from contextlib import suppress
 from typing import Any, ClassVar
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.cimpl import NewTopic
 
 from pipelines.data.transmit.connectors.kafka import cluster as clusters
@@ -171,6 +172,19 @@ def test_a_record_that_is_too_large_is_dead_alone(far: KafkaTopic, rig: Rig) -> 
     assert ends(rows) == {"e1": "delivered", "e2": "dead", "e3": "delivered"}
     assert reasons(rows) == ["refused: the destination answered 413 (MSG_SIZE_TOO_LARGE)"]
     assert sorted(far.received()) == ["e1", "e3"]
+
+
+def test_a_record_that_got_no_answer_alone_is_not_taken_for_too_large(
+    far: KafkaTopic, rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The refusal was of a batch, which may have had other requests' records."""
+    nowhere = Producer(
+        {"bootstrap.servers": "127.0.0.1:1", "log_level": 0}, logger=logging.getLogger("nowhere")
+    )
+    monkeypatch.setattr(clusters.KafkaCluster, "_alone", lambda _: nowhere)
+    noise = random.Random(1).randbytes(LARGEST).hex().encode()
+    rows = rig.deliver(flat_batch([row(1, value=b'"' + noise + b'"')]), deadline=5)
+    assert ends(rows) == {"e1": "retry"}
 
 
 def test_one_topic_that_is_not_there_does_not_keep_another(far: KafkaTopic, rig: Rig) -> None:

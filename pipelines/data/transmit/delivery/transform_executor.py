@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from pipelines.data.transmit.events import Event
@@ -57,7 +58,8 @@ class TransformExecutor:
             if loop.time() >= until:
                 transformed.late = events[at:]
                 break
-            at += await loop.run_in_executor(self._thread, _turn, transform, events[at:], key, transformed)
+            turn = partial(_turn, transform, events[at:], key, transformed, until)
+            at += await loop.run_in_executor(self._thread, turn)
         return transformed
 
     def close(self) -> None:
@@ -76,8 +78,15 @@ class TransformExecutor:
         return key
 
 
-def _turn(transform: PipeTransform, events: Sequence[Event], key: bytes, transformed: Transformed) -> int:
-    """Transform events until the turn is over; returns how many."""
+def _turn(
+    transform: PipeTransform, events: Sequence[Event], key: bytes, transformed: Transformed, until: float
+) -> int:
+    """Transform events until the turn is over; returns how many: none if it comes after `until`.
+
+    The turns of other pipes come first, each of which may take as long as one costly event.
+    """
+    if time.monotonic() >= until:  # the loop's clock
+        return 0
     over = time.monotonic() + _TURN_SECONDS
     for done, event in enumerate(events, 1):
         try:

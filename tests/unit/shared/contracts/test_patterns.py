@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.contracts.patterns import MAX_ALTERNATIVES, Condition, Matcher, PatternError, compile_pattern
+from shared.contracts.matchers import MAX_STARS, MAX_WILDCARD_CHARACTERS
+from shared.contracts.patterns import (
+    MAX_ALTERNATIVES,
+    MAX_CONDITIONS,
+    Condition,
+    Matcher,
+    PatternError,
+    compile_pattern,
+)
 
 
 def test_an_empty_pattern_is_met_by_every_event() -> None:
@@ -94,6 +102,21 @@ def test_a_pattern_that_would_explode_is_refused() -> None:
 
     with pytest.raises(PatternError, match=f"more than {MAX_ALTERNATIVES}"):
         compile_pattern({"data": {f"f{i}": pair for i in range(9)}})
+
+
+def test_a_pattern_whose_conditions_are_repeated_too_often_is_refused() -> None:
+    """The alternatives of one `$or` each repeat the fields beside it: a short text becomes very large."""
+    fields: dict[str, Any] = {f"a{i}": [1] for i in range(MAX_CONDITIONS // 100)}
+    branches = [{"b": [i]} for i in range(100)]
+    assert len(compile_pattern({"data": fields | {"$or": branches[:90]}})) == 90
+    with pytest.raises(PatternError, match=r"more than 10,000 conditions; use several pipes"):
+        compile_pattern({"data": fields | {"$or": branches}})
+
+
+@pytest.mark.parametrize("text", ["*a" * (MAX_STARS + 1), "a" * (MAX_WILDCARD_CHARACTERS + 1)])
+def test_a_wildcard_that_could_exhaust_routes_stack_or_time_is_refused(text: str) -> None:
+    with pytest.raises(PatternError, match="at most 1,000 characters and 32 stars"):
+        compile_pattern({"data": {"a": [{"wildcard": text}]}})
 
 
 def test_a_pattern_deeper_than_any_event_is_refused() -> None:

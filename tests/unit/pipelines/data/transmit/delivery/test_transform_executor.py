@@ -1,0 +1,42 @@
+"""The time of transforms is bounded together, however many pipes want some."""
+
+import asyncio
+import time
+from types import SimpleNamespace
+from typing import Any, cast
+
+from pipelines.data.transmit.delivery.pipe_resolver import ResolvedPipe
+from pipelines.data.transmit.delivery.transform_executor import Transformed, TransformExecutor
+from pipelines.data.transmit.events import Event
+
+_EVENT_SECONDS = 0.05
+_ALLOWED_SECONDS = 0.1
+_PIPES = 20
+
+
+class Costly:
+    """A transform that uses up its steps for each event."""
+
+    hashes = False
+
+    def apply(self, event: Event, _key: bytes) -> Event:
+        time.sleep(_EVENT_SECONDS)
+        return event
+
+
+def test_many_pipes_with_one_costly_event_each_get_no_more_time_than_one() -> None:
+    resolved = cast(ResolvedPipe, SimpleNamespace(transform=Costly()))
+    event: Any = object()
+    executor = TransformExecutor(cast(Any, None))
+
+    async def all_at_once() -> list[Transformed]:
+        until = asyncio.get_running_loop().time() + _ALLOWED_SECONDS
+        return await asyncio.gather(*(executor.transform(resolved, [event], until) for _ in range(_PIPES)))
+
+    try:
+        found = asyncio.run(all_at_once())
+    finally:
+        executor.close()
+    ready = sum(len(each.ready) for each in found)
+    assert 1 <= ready <= _ALLOWED_SECONDS / _EVENT_SECONDS + 1
+    assert sum(len(each.late) for each in found) == _PIPES - ready
