@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,9 +32,9 @@ def store_for(side: str, path: Path | None) -> SecretStore:
 class NoStore:
     """The store of a side without secrets."""
 
-    def fetch(self, names: Collection[str]) -> Mapping[str, str | None]:
+    def fetch(self, names: Sequence[str]) -> Iterator[Mapping[str, str | None]]:
         """None for each."""
-        return dict.fromkeys(names)
+        yield dict.fromkeys(names)
 
 
 class SecretsFile:
@@ -43,14 +43,14 @@ class SecretsFile:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def fetch(self, names: Collection[str]) -> Mapping[str, str | None]:
+    def fetch(self, names: Sequence[str]) -> Iterator[Mapping[str, str | None]]:
         """The file's values for these names.
 
         Raises:
             SecretStoreError: if the file cannot be used; the text gives the cause and the fix.
         """
         known = self._parsed(self._read())
-        return {name: known.get(name) for name in names}
+        yield {name: known.get(name) for name in names}
 
     def _read(self) -> bytes:
         try:
@@ -94,23 +94,21 @@ class SecretsManager:
         self._prefix = f"hifi/{side}/"
         self._client: Any = None
 
-    def fetch(self, names: Collection[str]) -> Mapping[str, str | None]:
-        """The current values of these names.
+    def fetch(self, names: Sequence[str]) -> Iterator[Mapping[str, str | None]]:
+        """The current values of these names, some with each request.
 
         Raises:
             SecretStoreError: if the service does not answer or refuses.
         """
         import botocore.exceptions  # noqa: PLC0415 - a side that needs it pays for it: 30 MiB
 
-        found: dict[str, str | None] = {}
         try:
-            for some in _batches(sorted(names)):
-                found.update(self._batch(some))
+            for some in _batches(names):
+                yield dict(self._batch(some))
         except (botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError) as error:
             raise SecretStoreError(f"Secrets Manager: {_reason(error)}") from None
-        return found
 
-    def _batch(self, names: list[str]) -> Iterator[tuple[str, str | None]]:
+    def _batch(self, names: Sequence[str]) -> Iterator[tuple[str, str | None]]:
         answer = self._connected().batch_get_secret_value(
             SecretIdList=[self._prefix + name for name in names]
         )
@@ -138,7 +136,7 @@ class SecretsManager:
         return self._client
 
 
-def _batches(names: list[str]) -> Iterator[list[str]]:
+def _batches(names: Sequence[str]) -> Iterator[Sequence[str]]:
     for at in range(0, len(names), _BATCH):
         yield names[at : at + _BATCH]
 

@@ -4,7 +4,7 @@ No text made here contains a value: no error, log line or `repr`.
 """
 
 import threading
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
 from shared.contracts.secrets import SCHEME, UnknownSecretError, secret_name
@@ -26,11 +26,13 @@ class SecretStoreError(Exception):
 class SecretStore(Protocol):
     """A store of secrets. Called from one thread at a time; may block."""
 
-    def fetch(self, names: Collection[str]) -> Mapping[str, str | None]:
-        """Values by name, None for missing secrets; secrets that could not be read now are left out.
+    def fetch(self, names: Sequence[str]) -> Iterator[Mapping[str, str | None]]:
+        """Values by name in parts as they arrive, in the order of the names; None for missing secrets.
+
+        Secrets that could not be read now are left out.
 
         Raises:
-            SecretStoreError: if the store as a whole failed.
+            SecretStoreError: if the store as a whole failed; what was given before it holds.
         """
         ...
 
@@ -38,13 +40,14 @@ class SecretStore(Protocol):
 class SecretTable:
     """The values of wanted secrets, refreshed every minute, and at once when a new one is wanted.
 
-    While the store fails, known values stay in force.
+    Each is there as soon as it was read, those without a value first, so that many of one tenant do not keep
+    another's from being there. While the store fails, known values stay in force.
     """
 
     def __init__(self, store: SecretStore, refresh_seconds: float = REFRESH_SECONDS) -> None:
         self._store = store
         self._refresh_seconds = refresh_seconds
-        self._values: Mapping[str, str] = {}
+        self._values: dict[str, str] = {}
         self._wanted: frozenset[str] = frozenset()
         self._asked: frozenset[str] = frozenset()
         self._stopped = False
@@ -101,8 +104,10 @@ class SecretTable:
     def _refresh(self) -> float:
         """Refresh all wanted secrets; returns the seconds until the next refresh."""
         wanted = self._wanted
+        self._values = {name: value for name, value in self._values.items() if name in wanted}
         try:
-            found = self._store.fetch(wanted) if wanted else {}
+            for found in self._store.fetch(sorted(wanted, key=self._order)) if wanted else ():
+                self._take(found)
         except SecretStoreError as error:
             _log.warning(
                 "secrets not refreshed: the store failed; keeping known values", extra={"error": str(error)}
@@ -114,11 +119,19 @@ class SecretTable:
                 extra={"error": type(error).__name__},
             )
             return self._asked_for(wanted, _AGAIN_SECONDS)
-        kept = {name: value for name, value in self._values.items() if name in wanted and name not in found}
-        self._values = kept | {name: value for name, value in found.items() if value is not None}
         if missing := sorted(wanted - self._values.keys()):
             _log.warning("secrets missing: create them in the store", extra={"names": missing})
         return self._asked_for(wanted, self._refresh_seconds)
+
+    def _order(self, name: str) -> tuple[bool, str]:
+        return name in self._values, name
+
+    def _take(self, found: Mapping[str, str | None]) -> None:
+        for name, value in found.items():
+            if value is None:
+                self._values.pop(name, None)
+            else:
+                self._values[name] = value
 
     def _asked_for(self, names: frozenset[str], pause: float) -> float:
         with self._changed:

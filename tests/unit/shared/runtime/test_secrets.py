@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -24,13 +24,17 @@ class Store:
     def __init__(self, **values: str | None) -> None:
         self.values: dict[str, str | None] = dict(values)
         self.error: Exception | None = None
+        self.given_first = ""
+        """The only one that is answered before the error."""
+
         self.asked = threading.Semaphore(0)
 
-    def fetch(self, names: Collection[str]) -> Mapping[str, str | None]:
+    def fetch(self, names: Sequence[str]) -> Iterator[Mapping[str, str | None]]:
         try:
-            if self.error is not None:
-                raise self.error
-            return {name: self.values[name] for name in names if name in self.values}
+            for name in names:
+                if self.error is not None and name != self.given_first:
+                    raise self.error
+                yield {name: self.values[name]} if name in self.values else {}
         finally:
             self.asked.release()
 
@@ -82,6 +86,15 @@ def test_known_secrets_stay_in_force_while_the_store_does_not_answer(
     with caplog.at_level(logging.DEBUG):
         assert wanted(secrets, "a", "b").get("secret://a") == VALUE
     assert VALUE not in "".join(str(record.__dict__) for record in caplog.records)
+
+
+def test_what_was_read_before_the_store_failed_is_in_force_and_new_ones_are_read_first(
+    secrets: SecretTable, store: Store
+) -> None:
+    wanted(secrets, "a")
+    store.error, store.given_first = SecretStoreError("throttled"), "b"
+    assert wanted(secrets, "a", "b", "c").get("secret://b") == "other"
+    assert secrets.get("secret://a") == VALUE
 
 
 def test_a_secret_that_could_not_be_read_this_time_stays_and_a_deleted_one_goes(
@@ -138,7 +151,7 @@ def test_exactly_the_secrets_that_destinations_name_are_loaded() -> None:
 
 @pytest.mark.parametrize("text", ["", "a: canary-in-a-coal-mine\nb: '2'\nc/d.e: |\n  long\n  text\n"])
 def test_a_file_of_its_owner_alone_is_read(tmp_path: Path, text: str) -> None:
-    found = SecretsFile(written(tmp_path, text)).fetch(["a", "c/d.e", "z"])
+    (found,) = SecretsFile(written(tmp_path, text)).fetch(["a", "c/d.e", "z"])
     assert found == ({"a": VALUE, "c/d.e": "long\ntext\n", "z": None} if text else dict.fromkeys(found))
 
 
@@ -147,7 +160,7 @@ def test_a_file_that_others_may_read_is_refused_with_the_fix(tmp_path: Path, mod
     path = written(tmp_path, f"a: {VALUE}")
     path.chmod(mode)
     with pytest.raises(SecretStoreError, match=f"has mode {mode:04o}.*chmod 600"):
-        SecretsFile(path).fetch(["a"])
+        list(SecretsFile(path).fetch(["a"]))
 
 
 @pytest.mark.parametrize(
@@ -168,13 +181,13 @@ def test_a_file_that_cannot_be_used_is_refused_without_a_word_of_it(
     tmp_path: Path, text: str, says: str
 ) -> None:
     with pytest.raises(SecretStoreError, match=says) as raised:
-        SecretsFile(written(tmp_path, text)).fetch(["a"])
+        list(SecretsFile(written(tmp_path, text)).fetch(["a"]))
     assert VALUE not in f"{raised.value} {raised.value.__cause__}"
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(SecretStoreError, match=r"none\.yaml cannot be read: No such file"):
-        SecretsFile(tmp_path / "none.yaml").fetch(["a"])
+        list(SecretsFile(tmp_path / "none.yaml").fetch(["a"]))
 
 
 def test_where_a_side_keeps_its_secrets(tmp_path: Path) -> None:
