@@ -114,10 +114,11 @@ class ObserveMetric(StrEnum):
     """Gauge by `kind`: alarms that are not resolved."""
 
     DELIVERED = "hifi_observe_destination_delivered"
-    """Counter by `tenant` and `destination`: delivered events."""
+    """Counter by `tenant` and `destination`: delivered events. A deleted destination's series ends an hour after
+    the last count."""
 
     FAILED = "hifi_observe_destination_failed"
-    """Counter by `tenant` and `destination`: tries that ended in a retry or a dead letter."""
+    """Counter by `tenant` and `destination`: tries that ended in a retry or a dead letter; it ends likewise."""
 
     WAITING = "hifi_observe_waiting_events"
     """Gauge by `tenant` and `pipe`: events that wait to be retried."""

@@ -96,7 +96,7 @@ class ControlLoop:
                 continue
             covered = ledger.covered.get((found.topic.value, found.partition))
             if covered is None or found.start >= covered.end:
-                self.meters.count_range(found)
+                self.meters.count_range(found, now_ms)
             ledger.apply(found, offset, now_ms)
 
     def look(self) -> None:
@@ -111,12 +111,18 @@ class ControlLoop:
         self._note_late(changes, now_ms)
         self._persistence.load()
         self.meters.count_changes(changes)
+        self._forget_deleted(now_ms)
         for key, plan in self._tracker.plans():
             self._resolver.ask(key, plan)
         if now_ms - self._saved_ms >= self._settings.store_seconds * 1_000:
             self._save(now_ms)
         self.snapshot = self._taken(now_ms)
         self._raise_alarms(now_ms)
+
+    def _forget_deleted(self, now_ms: int) -> None:
+        catalogue = self._alarms.published()
+        if catalogue.complete:  # without documents nothing says what was deleted
+            self.meters.forget_deleted(catalogue.destinations, now_ms)
 
     def save(self) -> None:
         """Store changes when the process ends."""
