@@ -129,6 +129,10 @@ def _of_the_side(found: Snapshot) -> Iterator[GaugeMetricFamily]:
     for node, records in found.unread.items():
         unread.add_metric([node], records)
     yield unread
+    overdue = GaugeMetricFamily(ObserveMetric.OVERDUE, "First record's, before retry", labels=["topic"])
+    for topic, seconds in found.overdue.items():
+        overdue.add_metric([topic], seconds)
+    yield overdue
 
 
 def _of_the_minute(found: Snapshot, tenants: Iterable[str]) -> Iterator[GaugeMetricFamily]:

@@ -37,3 +37,10 @@ def test_deleted_destinations_leave_no_series_once_they_were_scraped_for_a_while
             assert sum(name in each for each in found) == 2, "deleted, and not scraped yet"
             assert len(found) <= 1 + 2 * (DELETED_MS / MINUTE_MS + 1)
     assert sum(steady in each for each in series(metrics)) == 1, "an idle destination keeps its count"
+
+
+def test_how_late_retry_is_has_a_series_for_each_waiting_topic() -> None:
+    metrics = ObserveMetrics(lambda: Snapshot(overdue={"retry_in.5m": 211.5, "retry_in.1h": 0}), dict)
+    exposed = generate_latest(metrics.registry).decode()
+    assert f'{ObserveMetric.OVERDUE}{{topic="retry_in.5m"}} 211.5' in exposed
+    assert f'{ObserveMetric.OVERDUE}{{topic="retry_in.1h"}} 0.0' in exposed
