@@ -4,13 +4,16 @@ They are for operators. Of losses, doubles and spent minutes observe itself send
 """
 
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 from typing import Any, Final
 
 from scripts.dashboard.promql import series, total
-from shared.runtime.metrics import CanaryMetric, CollectMetric, ObserveMetric, RetryMetric, SparkMetric
+from shared.contracts.topics import RETRY_DELAYS, Topic
+from shared.runtime.metrics import CanaryMetric, CollectMetric, ObserveMetric, SparkMetric
 
 _WINDOW: Final = "5m"
+_MARGIN_SECONDS: Final = 60
 _FAILED: Final = '{status=~"5.."}'
 _STEPS: Final = "docs/operations.md"
 """The page that has a section for each rule. Not in `runbook_url`, which has to be a URL: no file of this
@@ -52,6 +55,12 @@ def _rate(counter: StrEnum, selector: str = "") -> str:
 
 def _p95(histogram: StrEnum) -> str:
     return f"histogram_quantile(0.95, sum by (le) (rate({histogram}_bucket[{_WINDOW}])))"
+
+
+def _overdue(topic: Topic, delay: timedelta) -> str:
+    """Later than retry spreads a burst by itself: over half of the topic's delay."""
+    seconds = delay.total_seconds() / 2 + _MARGIN_SECONDS
+    return f"max by (topic) ({series(ObserveMetric.OVERDUE, topic=topic)}) > {seconds:.0f}"
 
 
 _SIDE_IS_UP: Final = f"count({series(CollectMetric.READY)} == 1) > 0"
@@ -97,11 +106,11 @@ ALERTS: Final = (
     ),
     Alert(
         name="HifiRetriesLate",
-        expression=f"{_p95(RetryMetric.LATE_SECONDS)} > 60",
+        expression=" or ".join(_overdue(topic, delay) for topic, delay in RETRY_DELAYS.items()),
         minutes=10,
         severity=Severity.WARNING,
-        summary="p95 of retries is {{ $value | humanizeDuration }} after they were due",
-        description="retry does not keep up with the records that wait.",
+        summary="the first record of {{ $labels.topic }} was due {{ $value | humanizeDuration }} ago",
+        description="retry does not keep up with the records that wait, or does not read a partition.",
     ),
     Alert(
         name="HifiMeterBehind",

@@ -118,6 +118,13 @@ def _services() -> Row:
                 Unit.SECONDS,
                 p95_by(RetryMetric.LATE_SECONDS, "topic"),
             ),
+            Panel(
+                "Overdue before retry",
+                "Since the first record of the latest partition was due, by topic. Bursts are spread over "
+                "half of the topic's delay.",
+                Unit.SECONDS,
+                (Query(series(ObserveMetric.OVERDUE), "{{topic}}"),),
+            ),
         ),
     )
 

@@ -4,6 +4,7 @@
 |---|---|---|
 | the tenant | `kind/name` | the newest version; a deletion is a version too |
 | `history#` and the tenant | `kind/name/` and the version, ten digits | each version |
+| `deleted#` and the tenant | `kind/name` | a deletion that was the newest version for KEPT_MS: it counts on |
 | `catalogues#` | the tenant | how many versions the tenant has written: its catalogue's version |
 | `adoptions#` | a side | the side's topic is older than the table, and was taken over |
 | `names#` | `write_key/` and a digest | the tenant that the key belongs to, for good |
@@ -52,6 +53,9 @@ MOST_CHANGES: Final = 49
 
 MOST_PLANNED: Final = 10_000
 """Documents in one dry run, which is checked as a whole and then written in parts."""
+
+KEPT_MS: Final = 24 * 3_600_000
+"""How long a deletion is among a tenant's documents at least. Then it makes room: names come and go."""
 
 _WRITE_KEY: Final = "write_key/"
 
@@ -151,6 +155,11 @@ def documents_after(
 def history_partition(tenant: str) -> str:
     """Partition of a tenant's versions."""
     return f"history#{tenant}"
+
+
+def deleted_partition(tenant: str) -> str:
+    """Partition of a tenant's deletions that are not among its documents any more."""
+    return f"deleted#{tenant}"
 
 
 def history_key(key: DocumentKey, version: int) -> str:

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from shared.contracts.document_items import DocumentKey, StoredDocument
+from shared.contracts.document_items import StoredDocument
 
 
 class State(StrEnum):
@@ -50,9 +50,9 @@ def status_partition(tenant: str) -> str:
     return f"status#{tenant}"
 
 
-def status_key(key: DocumentKey, side: str) -> str:
-    """Sort key of a side's status of a document."""
-    return f"{key}/{side}"
+def status_key(document: str, side: str) -> str:
+    """Sort key of a side's status of a document, `kind/name`."""
+    return f"{document}/{side}"
 
 
 def document_and_side(sort: str) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from shared.contracts.document_items import (
     CATALOGUES,
     DocumentKey,
     StoredDocument,
+    deleted_partition,
     history_key,
     history_partition,
 )
@@ -37,7 +38,7 @@ class DocumentReader:
         return {row[DOCUMENT]["S"]: int(row[VERSION]["N"]) for row in rows}
 
     def documents(self, tenant: str) -> list[StoredDocument]:
-        """The newest version of each document, deletions included, in order of kind and name."""
+        """The newest version of each document, in order of kind and name; deletions of the last day, too."""
         return [stored(tenant, row) for row in self._query(tenant)]
 
     def get(self, tenant: str, key: DocumentKey) -> StoredDocument | None:
@@ -46,7 +47,17 @@ class DocumentReader:
 
     def current(self, tenant: str, keys: Sequence[DocumentKey]) -> dict[DocumentKey, StoredDocument]:
         """The newest versions, perhaps deletions, of different documents; without those that never were."""
-        rows = self._rows([row_key(tenant, str(key)) for key in keys])
+        found = self._at(tenant, tenant, keys)
+        return found | self._removed(tenant, [key for key in keys if key not in found])
+
+    def _removed(self, tenant: str, keys: Sequence[DocumentKey]) -> dict[DocumentKey, StoredDocument]:
+        """Deletions of documents that are not among the tenant's any more."""
+        return self._at(tenant, deleted_partition(tenant), keys)
+
+    def _at(
+        self, tenant: str, partition: str, keys: Sequence[DocumentKey]
+    ) -> dict[DocumentKey, StoredDocument]:
+        rows = self._rows([row_key(partition, str(key)) for key in keys])
         return {each.key: each for each in (stored(tenant, row) for row in rows)}
 
     def history(self, tenant: str, key: DocumentKey) -> list[StoredDocument]:
@@ -75,7 +86,7 @@ class DocumentReader:
     def page_of_all(
         self, tenant: str, after: str | None, limit: int
     ) -> tuple[list[StoredDocument], str | None]:
-        """Documents of every kind, deletions included, as `documents` has them, and where to go on."""
+        """Documents of every kind, with deletions as `documents` has them, and where to go on."""
         rows = self._query(tenant, after=after, page=limit + 1)
         found = [stored(tenant, row) for row in islice(rows, limit + 1)]
         return found[:limit], str(found[limit - 1].key) if len(found) > limit else None

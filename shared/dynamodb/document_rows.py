@@ -10,6 +10,7 @@ from shared.contracts.document_items import (
     WRITE_KEYS,
     DocumentKey,
     StoredDocument,
+    deleted_partition,
     history_key,
     history_partition,
 )
@@ -25,6 +26,8 @@ OWNER: Final = "holder"
 _SPEC: Final = "spec"
 _BY: Final = "by"
 _AT: Final = "at_ms"
+
+_NOT_THERE: Final[Mapping[str, Any]] = {"ConditionExpression": f"attribute_not_exists({TENANT})"}
 
 _decoder = msgspec.json.Decoder(Document)
 
@@ -74,18 +77,28 @@ def added_rows(table: str, each: StoredDocument, *, after: int) -> Iterator[dict
     Args:
         table: the table's name.
         each: the version.
-        after: the version that the table must have now; 0 for none.
+        after: the version that is among the tenant's documents now; 0 for none. Then the history must not
+            have this version: a deletion may have left the documents while the transaction was prepared.
     """
-    if after == 0:
-        condition: dict[str, Any] = {"ConditionExpression": f"attribute_not_exists({TENANT})"}
-    else:
-        condition = {
-            "ConditionExpression": f"{VERSION} = :v",
-            "ExpressionAttributeValues": {":v": {"N": str(after)}},
-        }
+    condition = _at_version(after) if after else _NOT_THERE
     yield {"Put": {"TableName": table, "Item": _row(each, each.tenant, str(each.key)), **condition}}
     kept = _row(each, history_partition(each.tenant), history_key(each.key, each.version))
-    yield {"Put": {"TableName": table, "Item": kept}}
+    yield {"Put": {"TableName": table, "Item": kept, **({} if after else _NOT_THERE)}}
+
+
+def removed_rows(table: str, deletion: StoredDocument) -> list[dict[str, Any]]:
+    """A transaction that takes a deletion from its tenant's documents; it fails unless it is the newest."""
+    key, condition = row_key(deletion.tenant, str(deletion.key)), _at_version(deletion.version)
+    kept = _row(deletion, deleted_partition(deletion.tenant), str(deletion.key))
+    return [
+        {"Delete": {"TableName": table, "Key": key, **condition}},
+        {"Put": {"TableName": table, "Item": kept}},
+    ]
+
+
+def _at_version(version: int) -> dict[str, Any]:
+    values = {":v": {"N": str(version)}}
+    return {"ConditionExpression": f"{VERSION} = :v", "ExpressionAttributeValues": values}
 
 
 def counted_row(table: str, tenant: str, versions: int, at: int | None = None) -> dict[str, Any]:
@@ -100,7 +113,7 @@ def counted_row(table: str, tenant: str, versions: int, at: int | None = None) -
     values: dict[str, Any] = {":n": {"N": str(versions)}}
     condition = {}
     if at == 0:
-        condition = {"ConditionExpression": f"attribute_not_exists({TENANT})"}
+        condition = dict(_NOT_THERE)
     elif at is not None:
         values[":at"] = {"N": str(at)}
         condition = {"ConditionExpression": f"{VERSION} = :at"}

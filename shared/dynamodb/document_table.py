@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
+from msgspec import Struct
 
 from shared.contracts.document_items import (
     ADOPTIONS,
@@ -34,6 +35,7 @@ from shared.dynamodb.document_rows import (
     VERSION,
     added_rows,
     counted_row,
+    removed_rows,
     reserved_row,
     row_key,
 )
@@ -115,8 +117,9 @@ class DocumentTable(DocumentReader):
         _check_distinct(changes)
 
         def attempt() -> list[StoredDocument] | None:
-            versions, at = self._next(tenant, changes, by, at_ms, verify)
-            return versions if not versions or self._transact(tenant, versions, at=at) else None
+            found = self._next(tenant, changes, by, at_ms, verify)
+            written = not found.versions or self._transact(tenant, found.versions, found.there, at=found.at)
+            return found.versions if written else None
 
         return self._until_alone(attempt)
 
@@ -130,7 +133,7 @@ class DocumentTable(DocumentReader):
         """
         check_count(len(changes), dry_run=True)
         _check_distinct(changes)
-        versions, _ = self._next(tenant, changes, by, at_ms, verify)
+        versions = self._next(tenant, changes, by, at_ms, verify).versions
         for each in versions:
             _check_items([each], len(reserved_keys([each])))
         reserved = reserved_keys(versions)
@@ -141,21 +144,33 @@ class DocumentTable(DocumentReader):
 
     def _next(
         self, tenant: str, changes: Sequence[Change], by: str, at_ms: int, verify: Verify | None
-    ) -> tuple[list[StoredDocument], int | None]:
-        """What is to be added, and the catalogue's version that it was verified at."""
+    ) -> "_Next":
         if verify is None:
-            current = self.current(tenant, [change.key for change in changes])
-            return next_versions(tenant, changes, current, by=by, at_ms=at_ms), None
-        rows = self._rows([row_key(CATALOGUES, tenant)])  # before the documents: it tells whether they moved
-        at = int(rows[0][VERSION]["N"]) if rows else 0
-        all_of_it = self.documents(tenant)
-        current = {each.key: each for each in all_of_it}
+            there, at = self._at(tenant, tenant, [change.key for change in changes]), None
+        else:
+            rows = self._rows([row_key(CATALOGUES, tenant)])  # before the documents: whether they moved
+            at = int(rows[0][VERSION]["N"]) if rows else 0
+            there = {each.key: each for each in self.documents(tenant)}
+        created = [each.key for each in changes if each.document is not None and each.key not in there]
+        current = there | self._removed(tenant, created)
         versions = next_versions(tenant, changes, current, by=by, at_ms=at_ms)
-        after = documents_after(all_of_it, versions)
-        verify(current, after, versions)
-        if self._limits is not None:  # counted of what was read, which the catalogue's version stands for
-            self._limits.check(_live(all_of_it), _live(after.values()))
-        return versions, at
+        if verify is not None:
+            after = documents_after(there.values(), versions)
+            verify(current, after, versions)
+            if self._limits is not None:  # counted of what was read, which the catalogue's version stands for
+                self._limits.check(_live(there.values()), _live(after.values()))
+        return _Next(versions, {key: each.version for key, each in there.items()}, at)
+
+    def remove(self, deletion: StoredDocument) -> None:
+        """Take a deletion from its tenant's documents: later versions go on from it, and its history stays.
+
+        Nothing if it is not the newest version any more. The catalogue's version stays.
+        """
+        try:
+            self._client.transact_write_items(TransactItems=removed_rows(self._table, deletion))
+        except (BotoCoreError, ClientError) as error:
+            if not _raced(error):
+                raise StoreError(f"table {self._table} cannot be written: {error}") from error
 
     def adopt(self, side: str, found: Sequence[StoredDocument]) -> None:
         """Take in the documents that a side published before there was a table, at their versions.
@@ -175,7 +190,7 @@ class DocumentTable(DocumentReader):
         if there is not None and (there.by != each.by or there.version >= each.version):
             return True
         try:
-            added = self._transact(each.tenant, [each], after=there.version if there else 0)
+            added = self._transact(each.tenant, [each], {each.key: there.version} if there else {})
         except WriteKeyTakenError:
             _log.warning(
                 "not adopted: another tenant has one of its write keys",
@@ -197,11 +212,13 @@ class DocumentTable(DocumentReader):
         self,
         tenant: str,
         versions: Sequence[StoredDocument],
+        there: Mapping[DocumentKey, int],
         *,
-        after: int | None = None,
         at: int | None = None,
     ) -> bool:
         """Whether the versions were added; False if another write came in between.
+
+        `there` has the versions that are among the tenant's documents; `at` is as in counted_row.
 
         Raises:
             WriteKeyTakenError: if a write key is another tenant's.
@@ -210,9 +227,7 @@ class DocumentTable(DocumentReader):
         keys = reserved_keys(versions)
         _check_items(versions, len(keys))
         items = [
-            item
-            for each in versions
-            for item in added_rows(self._table, each, after=each.version - 1 if after is None else after)
+            item for each in versions for item in added_rows(self._table, each, after=there.get(each.key, 0))
         ]
         items.append(counted_row(self._table, tenant, len(versions), at))
         reserved = [reserved_row(self._table, tenant, key) for key in keys]
@@ -227,6 +242,17 @@ class DocumentTable(DocumentReader):
                 return False
             raise StoreError(f"table {self._table} cannot be written: {error}") from error
         return True
+
+
+class _Next(Struct, frozen=True):
+    """What a write adds."""
+
+    versions: list[StoredDocument]
+    there: Mapping[DocumentKey, int]
+    """The versions that are among the tenant's documents."""
+
+    at: int | None
+    """The catalogue's version that it was verified at; None if it was not."""
 
 
 def _live(found: Iterable[StoredDocument]) -> list[Document]:

@@ -8,6 +8,7 @@ from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
 from shared.contracts.topics import Topic
 from shared.kafka.background_reader import POLL_SECONDS, BackgroundReader, is_end, reader_config
+from shared.kafka.newest_offsets import NewestOffsets
 from shared.runtime.logging import get_logger
 
 T = TypeVar("T")
@@ -53,7 +54,7 @@ class GlobalTable(BackgroundReader, Generic[T]):
         self._values: dict[bytes, Any] = {}
         self._view = view({})
         self._position = self._read_to = 0
-        self._offsets: dict[bytes, int] = {}
+        self._offsets = NewestOffsets()
         self._used, self._complete = used, complete
         self._unread: set[int] = set()
         """Partitions still to be read to the end."""
@@ -74,8 +75,11 @@ class GlobalTable(BackgroundReader, Generic[T]):
         return self._position
 
     def offset(self, key: bytes) -> int:
-        """Of the newest record of a key, also of its deletion; -1 if none was read."""
-        return self._offsets.get(key, -1)
+        """Of the newest record of a key, also of its deletion; -1 if none was read.
+
+        For one partition. After many later deletions it is that of one of these: see NewestOffsets.
+        """
+        return self._offsets.of(key)
 
     def _turn(self, consumer: Consumer) -> bool:
         """Read until the topic is deleted; then keep the table and wait for a new topic of that name.
@@ -109,7 +113,7 @@ class GlobalTable(BackgroundReader, Generic[T]):
             _log.warning("topic metadata not available; retrying", extra={"error": str(error)})
             return False
         if found:
-            self._offsets, self._position, self._read_to = {}, 0, 0
+            self._offsets, self._position, self._read_to = NewestOffsets(), 0, 0
             consumer.assign([TopicPartition(self._topic, p, 0) for p in found])
             self._unread = set(found)
             self._looked = time.monotonic()
@@ -132,7 +136,7 @@ class GlobalTable(BackgroundReader, Generic[T]):
 
     def _apply(self, message: Message) -> bool:
         key, value = message.key() or b"", message.value()
-        self._offsets[key] = message.offset() or 0
+        self._offsets.note(key, message.offset() or 0, deleted=value is None)
         if value is None:
             return self._values.pop(key, None) is not None
         try:

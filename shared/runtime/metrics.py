@@ -114,13 +114,18 @@ class ObserveMetric(StrEnum):
     """Gauge by `kind`: alarms that are not resolved."""
 
     DELIVERED = "hifi_observe_destination_delivered"
-    """Counter by `tenant` and `destination`: delivered events."""
+    """Counter by `tenant` and `destination`: delivered events. A deleted destination's series ends an hour
+    after the last count."""
 
     FAILED = "hifi_observe_destination_failed"
-    """Counter by `tenant` and `destination`: tries that ended in a retry or a dead letter."""
+    """Counter by `tenant` and `destination`: tries that ended in a retry or a dead letter; ends likewise."""
 
     WAITING = "hifi_observe_waiting_events"
     """Gauge by `tenant` and `pipe`: events that wait to be retried."""
+
+    OVERDUE = "hifi_observe_retry_overdue_seconds"
+    """Gauge by `topic`: since the first record of a waiting topic was due, of its latest partition; 0 if none
+    is due. A burst of them is spread over half of the topic's delay."""
 
     UNREAD = "hifi_observe_unread_records"
     """Gauge by `node`: records on its input topics that it has not read; retry's need not be due."""

@@ -17,7 +17,7 @@ from pipelines.control.observe.health.snapshot import (
     recent_cards,
 )
 from pipelines.control.observe.health.staleness import Staleness
-from pipelines.control.observe.health.stall_detection import StallDetection, unread
+from pipelines.control.observe.health.stall_detection import StallDetection, held, overdue, unread
 from pipelines.control.observe.ledger.reader import Entry
 from pipelines.control.observe.ledger.watermarks import Watermarks
 from pipelines.control.observe.metrics import ObserveMetrics
@@ -77,6 +77,7 @@ class ControlLoop:
         self._staleness, self._stall_detection, self._sources = Staleness(), StallDetection(), Sources()
         self._nodes: Sequence[NodeProgress] = ()
         self._unread: Mapping[str, int] = {}
+        self._overdue: Mapping[str, float] = {}
         self._corrected_ms: dict[int, int] = {}
         """When the loss of a minute was found or corrected, epoch milliseconds by minute."""
 
@@ -102,7 +103,7 @@ class ControlLoop:
                 continue
             covered = ledger.covered.get((found.topic.value, found.partition))
             if covered is None or found.start >= covered.end:
-                self.meters.count_range(found)
+                self.meters.count_range(found, now_ms)
             ledger.apply(found, offset, now_ms)
 
     def look(self) -> None:
@@ -117,12 +118,18 @@ class ControlLoop:
         self._note_late(changes, now_ms)
         self._persistence.load()
         self.meters.count_changes(changes)
+        self._forget_deleted(now_ms)
         for key, plan in self._tracker.plans():
             self._resolver.ask(key, plan)
         if now_ms - self._saved_ms >= self._settings.store_seconds * 1_000:
             self._save(now_ms)
         self.snapshot = self._taken(now_ms)
         self._raise_alarms(now_ms)
+
+    def _forget_deleted(self, now_ms: int) -> None:
+        catalogue = self._alarms.published()
+        if catalogue.complete:  # without documents nothing says what was deleted
+            self.meters.forget_deleted(catalogue.destinations, now_ms)
 
     def save(self) -> None:
         """Store changes when the process ends."""
@@ -139,7 +146,7 @@ class ControlLoop:
         try:
             look = self._progress.look(self._tracker.ledger.offsets, now_ms)
             ages = self._progress.ages(look) if self._staleness.fresh else {}
-            held = self._progress.held(look)
+            due = self._progress.due(look)
         except (KafkaException, TimeoutError) as error:
             _log.warning(
                 "offsets not read: the brokers did not answer; retrying", extra={"error": str(error)}
@@ -149,7 +156,8 @@ class ControlLoop:
         self.brokers_answered = True
         self._watermarks.take(look)
         self._staleness.take(look, ages)
-        self._nodes = self._stall_detection.take(look, held)
+        self._nodes = self._stall_detection.take(look, held(due, look.at_ms))
+        self._overdue = overdue(due, look.at_ms)
         self._unread = {node: sum(unread(look, node).values()) for node in CHAIN_GROUPS}
 
     def _save(self, now_ms: int) -> None:
@@ -184,6 +192,7 @@ class ControlLoop:
             waiting=self._waiting(),
             skews=self._skews.look(self._tracker.ledger.minutes, now_ms),
             unread=self._unread,
+            overdue=self._overdue,
         )
 
     def _waiting(self) -> Mapping[TenantName, int]:

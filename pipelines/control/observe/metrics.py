@@ -3,7 +3,7 @@
 Gauges are computed from the last snapshot at each scrape, so that a removed pipe leaves no series behind.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Final
 
 from prometheus_client import Counter, Gauge
@@ -13,6 +13,7 @@ from prometheus_client.registry import Collector
 from pipelines.control.observe.health.snapshot import Snapshot
 from pipelines.control.observe.scorecards.day_state import CardChange
 from shared.contracts.alarms import AlarmKind
+from shared.contracts.documents import TenantName
 from shared.contracts.ledger import Range, Stage
 from shared.contracts.scorecard import ALL_TENANTS, HopRow, MinuteCard, Percentiles
 from shared.runtime.metrics import ObserveMetric
@@ -20,6 +21,8 @@ from shared.runtime.process_metrics import process_registry
 
 _QUANTILES: Final = (("0.5", "p50"), ("0.95", "p95"), ("0.99", "p99"))
 _MINUTE_SECONDS: Final = 60
+DELETED_MS: Final = 3_600_000
+"""How long the series of a deleted destination stay after the last count."""
 
 
 class ObserveMetrics:
@@ -35,18 +38,38 @@ class ObserveMetrics:
         self._doubled = Counter(ObserveMetric.DOUBLED, "Written too often", by_node, registry=into)
         self._delivered = Counter(ObserveMetric.DELIVERED, "Events arrived", by_destination, registry=into)
         self._failed = Counter(ObserveMetric.FAILED, "Tries that failed", by_destination, registry=into)
+        self._by_destination: Mapping[Stage, Counter] = {
+            Stage.DELIVERED: self._delivered,
+            Stage.RETRYING: self._failed,
+            Stage.DEAD: self._failed,
+        }
         self._watched = Counter(ObserveMetric.WATCHED, "By field", ["tenant"], registry=into)
+        self._counted_ms: dict[TenantName, int] = {}
+        """When something was last counted of a destination, epoch milliseconds."""
+
         self.ready = Gauge(ObserveMetric.READY, "1 when ready", registry=into)
 
-    def count_range(self, found: Range) -> None:
+    def count_range(self, found: Range, now_ms: int) -> None:
         """Count the events of a ledger range that is new."""
         for tally in found.tallies:
-            if tally.stage is Stage.DELIVERED:
-                self._delivered.labels(tally.tenant, tally.destination).inc(tally.count)
-            elif tally.stage in (Stage.RETRYING, Stage.DEAD):
-                self._failed.labels(tally.tenant, tally.destination).inc(tally.count)
+            counter = self._by_destination.get(tally.stage)
+            if counter is not None:
+                counter.labels(tally.tenant, tally.destination).inc(tally.count)
+                self._counted_ms[tally.tenant, tally.destination] = now_ms
             for counts in tally.watched.values():
                 self._watched.labels(tally.tenant).inc(counts.events)
+
+    def forget_deleted(self, destinations: Container[TenantName], now_ms: int) -> None:
+        """Drop the series of what is none of these destinations, once it was scraped for a while."""
+        kept_ms = {
+            key: at_ms
+            for key, at_ms in self._counted_ms.items()
+            if key in destinations or now_ms - at_ms < DELETED_MS
+        }
+        for tenant, destination in self._counted_ms.keys() - kept_ms.keys():
+            self._delivered.remove(tenant, destination)
+            self._failed.remove(tenant, destination)
+        self._counted_ms = kept_ms
 
     def count_changes(self, changes: Iterable[CardChange]) -> None:
         """Count losses and doubles of changed cards. A loss that is corrected later stays counted."""
@@ -106,6 +129,10 @@ def _of_the_side(found: Snapshot) -> Iterator[GaugeMetricFamily]:
     for node, records in found.unread.items():
         unread.add_metric([node], records)
     yield unread
+    overdue = GaugeMetricFamily(ObserveMetric.OVERDUE, "First record's, before retry", labels=["topic"])
+    for topic, seconds in found.overdue.items():
+        overdue.add_metric([topic], seconds)
+    yield overdue
 
 
 def _of_the_minute(found: Snapshot, tenants: Iterable[str]) -> Iterator[GaugeMetricFamily]:

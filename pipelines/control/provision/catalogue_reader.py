@@ -1,6 +1,6 @@
 """The customers' documents in memory, read again where a tenant's catalogue has moved on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from shared.contracts.document_items import StoredDocument
 from shared.dynamodb.document_table import DocumentTable
@@ -43,6 +43,16 @@ class CatalogueReader:
             read = {tenant: self._table.documents(tenant) for tenant in moved}
             found = self._table.catalogues()
             self._take(moved, read, found)
+
+    def forget(self, deletions: Iterable[StoredDocument]) -> None:
+        """Take deletions that are old out of the table's documents, and out of memory at the next refresh.
+
+        Raises:
+            StoreError: if the table cannot be written.
+        """
+        for each in deletions:
+            self._table.remove(each)
+            self._read_again.add(each.tenant)
 
     def _take(
         self,

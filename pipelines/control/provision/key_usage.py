@@ -24,8 +24,11 @@ class KeyUsageWriter:
         self._pending: dict[tuple[str, str], KeyUse] = {}
         """By tenant and sort key; one for each key at most."""
 
-        self._written: dict[str, dict[str, int]] = {}
-        """By tenant and sort key; read from the table when a key of the tenant is first used."""
+        self._written: dict[tuple[str, str], int] = {}
+        """By tenant and sort key, what the table has of keys that were used a little while ago."""
+
+    def __len__(self) -> int:
+        return len(self._pending) + len(self._written)
 
     def take(self, messages: list[Message]) -> None:
         """Learn from records of `key_usage`."""
@@ -52,11 +55,13 @@ class KeyUsageWriter:
             with self._lock:
                 if self._pending[tenant, sort] is used:
                     del self._pending[tenant, sort]
+        oldest = self._clock() - STORED_MS
+        self._written = {key: at_ms for key, at_ms in self._written.items() if at_ms > oldest}
 
     def _put(self, tenant: str, sort: str, at_ms: int) -> None:
-        if tenant not in self._written:
-            self._written[tenant] = dict(self._items.all(partition(tenant)))
-        if at_ms - self._written[tenant].get(sort, 0) < STORED_MS:
-            return
-        self._items.put(partition(tenant), sort, at_ms)
-        self._written[tenant][sort] = at_ms
+        key = tenant, sort
+        if key not in self._written:
+            self._written[key] = self._items.get(partition(tenant), sort) or 0
+        if at_ms - self._written[key] >= STORED_MS:
+            self._items.put(partition(tenant), sort, at_ms)
+            self._written[key] = at_ms

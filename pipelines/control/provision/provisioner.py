@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import Final
 
 from pipelines.control.provision.catalogue_reader import CatalogueReader
@@ -9,6 +10,7 @@ from pipelines.control.provision.live_nodes import LiveNodes
 from pipelines.control.provision.memo import Memo
 from pipelines.control.provision.metrics import ProvisionMetrics
 from pipelines.control.provision.reconciliation import (
+    LIVE_MS,
     Difference,
     Entries,
     adopted,
@@ -17,7 +19,7 @@ from pipelines.control.provision.reconciliation import (
     due,
     is_lost,
 )
-from pipelines.control.provision.status import judged
+from pipelines.control.provision.status import forgettable, judged
 from pipelines.control.provision.status_writer import StatusWriter
 from shared.contracts.document_items import StoredDocument
 from shared.contracts.documents import Catalogue, Entry, Pipe, decode_entry
@@ -34,6 +36,9 @@ _SEEN_SECONDS: Final = 5.0
 _POLL_SECONDS: Final = 0.02
 _ANEW_MS: Final = 60_000
 """Everything is computed again after this long, although no input has moved."""
+
+_MOST_FORGOTTEN: Final = 100
+"""Old deletions that are forgotten then: a look that takes long delays what is published."""
 
 
 class Provisioner:
@@ -99,6 +104,7 @@ class Provisioner:
         if is_lost(self._reader.version, topic.entries):
             return
         if now_ms - self._computed_ms >= _ANEW_MS:
+            self._forget_deletions(now_ms)
             self.compute_anew()
         current = self._current()
         found = self._compared(current, topic.entries)
@@ -116,6 +122,11 @@ class Provisioner:
         for each in (self._ramping, self._opened, self._compared, self._newest):
             each.forget()
         self._computed_ms = self._clock()
+
+    def _forget_deletions(self, now_ms: int) -> None:
+        stored, used = self._reader.documents, self._nodes.usage(now_ms)
+        old = forgettable(stored, self._topic.view.entries, self._topic.offset, used, now_ms)
+        self._reader.forget(islice(old, _MOST_FORGOTTEN))
 
     def _current(self) -> Sequence[StoredDocument]:
         """The newest versions as the nodes are to see them; the same object until one changes."""
@@ -161,6 +172,9 @@ class Provisioner:
     def _note(self, found: Difference, records: Records, now_ms: int) -> None:
         """Remember when a tenant's documents changed, which its new sources wait for."""
         self._metrics.published(len(records))
+        self._published_ms = {
+            tenant: at_ms for tenant, at_ms in self._published_ms.items() if now_ms - at_ms < LIVE_MS
+        }
         for key, entry in found.changed.items():
             self._published_ms[entry.document.tenant] = now_ms
             _log.info("published", extra={"document": key.decode(), "version": entry.version})

@@ -21,7 +21,8 @@ from shared.contracts.publish_plan import Records, document_key
 Entries = Mapping[bytes, Entry]
 """By key on the `config` topic."""
 
-_LIVE_MS: Final = LIVE_SECONDS * 1_000
+LIVE_MS: Final = LIVE_SECONDS * 1_000
+"""For so long, what was published of a tenant keeps its new sources waiting while nodes do not speak."""
 
 
 def wanted(stored: Iterable[StoredDocument], published: Entries) -> Entries:
@@ -131,7 +132,7 @@ def due(
         if entry.document.tenant not in busy
         and (
             in_force(entry.document.tenant)
-            or now_ms - published_ms.get(entry.document.tenant, began_ms) >= _LIVE_MS
+            or now_ms - published_ms.get(entry.document.tenant, began_ms) >= LIVE_MS
         )
     }
     records = {key: encode_entry(entry) for key, entry in {**found.changed, **ready}.items()}

@@ -1,12 +1,12 @@
 """How far a side is with each document, from what is wanted and what is on the topic. Pure."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from msgspec import Struct
 
 from pipelines.control.provision.reconciliation import Entries
-from shared.contracts.document_items import DocumentKey, StoredDocument
+from shared.contracts.document_items import KEPT_MS, DocumentKey, StoredDocument
 from shared.contracts.document_status import State
 from shared.contracts.documents import LIVE_SECONDS, OWN_TENANTS, Entry, Source, topic_key
 from shared.contracts.heartbeats import Usage, lacking
@@ -36,6 +36,23 @@ def judged(
         used: by node, up to where the topic is used.
     """
     return [_judged(each, published, offset, used) for each in stored if each.tenant not in OWN_TENANTS]
+
+
+def forgettable(
+    stored: Iterable[StoredDocument],
+    published: Entries,
+    offset: Callable[[bytes], int],
+    used: Usage,
+    now_ms: int,
+) -> Iterator[StoredDocument]:
+    """Deletions that are in force at the side, and old enough that nothing asks for their status any more.
+
+    What a side lacks of them it deletes whether they are remembered or not: all that is not wanted.
+    """
+    for each in stored:
+        old = each.document is None and now_ms - each.at_ms > KEPT_MS
+        if old and _judged(each, published, offset, used).state is State.IN_FORCE:
+            yield each
 
 
 def _judged(each: StoredDocument, published: Entries, offset: Callable[[bytes], int], used: Usage) -> Judged:

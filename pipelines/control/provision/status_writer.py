@@ -1,5 +1,6 @@
 """Writes to the table how far a side is with each document, where that has changed."""
 
+from collections import defaultdict
 from collections.abc import Iterable
 
 from pipelines.control.provision.status import Judged
@@ -25,18 +26,31 @@ class StatusWriter:
         self._written: dict[str, dict[str, DocumentStatus]] = {}
         """By tenant and `kind/name`; read from the table when a tenant is first written."""
 
+    def __len__(self) -> int:
+        """How many documents it knows the status of."""
+        return sum(map(len, self._written.values()))
+
     def write(self, found: Iterable[Judged]) -> None:
-        """Write what is not in the table yet."""
-        now_ms = self._clock()
+        """Write what is not in the table yet, and forget what was said of documents that are not found.
+
+        Args:
+            found: every document, so that one that is missing is not in the catalogue any more.
+        """
+        now_ms, named = self._clock(), defaultdict[str, set[str]](set)
         for each in found:
+            named[each.tenant].add(str(each.key))
             former = self._of(each.tenant).get(str(each.key))
             status = DocumentStatus(
                 state=each.state, version=each.version, since_ms=now_ms, reason=each.reason
             )
             if status.says(former) or _fell_back(former, status):
                 continue
-            self._items.put(status_partition(each.tenant), status_key(each.key, self._side), status)
+            self._items.put(status_partition(each.tenant), status_key(str(each.key), self._side), status)
             self._written[each.tenant][str(each.key)] = status
+        for tenant, known in self._written.items():
+            for document in known.keys() - named[tenant]:
+                self._items.delete(status_partition(tenant), status_key(document, self._side))
+                del known[document]
 
     def _of(self, tenant: str) -> dict[str, DocumentStatus]:
         if tenant not in self._written:

@@ -8,6 +8,7 @@ from shared.contracts.documents import Source, key_id
 from shared.contracts.key_usage import REPORTED_MS, KeyUse, encode
 from shared.contracts.topics import Topic
 from shared.kafka.producer import AwaitedProducer, NotWrittenError
+from shared.runtime.clock import Clock
 
 _EVERY_SECONDS: Final = 2.0
 _MOST: Final = 1_000
@@ -22,28 +23,33 @@ class KeyUsage:
         """By digest, since the last report."""
 
         self._reported: dict[str, int] = {}
+        """By digest, when it was last used of what was reported a little while ago."""
+
+    def __len__(self) -> int:
+        return len(self._used) + len(self._reported)
 
     def note(self, source: Source, digest: str, at_ms: int) -> None:
         """A request came with a key."""
         if at_ms - self._reported.get(digest, 0) >= REPORTED_MS:
             self._used[digest] = KeyUse(source.tenant, source.name, key_id(digest), at_ms)
 
-    def report(self) -> Iterator[bytes]:
+    def report(self, now_ms: int) -> Iterator[bytes]:
         """Values of records with what was used and not reported for a while."""
         used, self._used = self._used, {}
-        self._reported |= {digest: each.at_ms for digest, each in used.items()}
+        recent = {digest: at for digest, at in self._reported.items() if now_ms - at < REPORTED_MS}
+        self._reported = recent | {digest: each.at_ms for digest, each in used.items()}
         found = list(used.values())
         for at in range(0, len(found), _MOST):
             yield encode(found[at : at + _MOST])
 
 
-async def reporting(usage: KeyUsage, producer: AwaitedProducer) -> None:
+async def reporting(usage: KeyUsage, producer: AwaitedProducer, clock: Clock) -> None:
     """Run as a task: report every two seconds."""
     while True:
         await asyncio.sleep(_EVERY_SECONDS)
         if producer.stalled:
             continue
         try:
-            await producer.send(Topic.KEY_USAGE, usage.report(), ())
+            await producer.send(Topic.KEY_USAGE, usage.report(clock()), ())
         except NotWrittenError:
             continue

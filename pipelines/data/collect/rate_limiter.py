@@ -8,6 +8,7 @@ from shared.contracts.documents import TenantName
 from shared.runtime.token_bucket import TokenBucket
 
 BURST_SECONDS: Final = 2.0
+_MOST_BUCKETS: Final = 1_000
 
 MonotonicClock = Callable[[], float]
 """Seconds."""
@@ -22,6 +23,11 @@ class RateLimiter:
     def __init__(self, clock: MonotonicClock) -> None:
         self._clock = clock
         self._buckets: dict[TenantName, TokenBucket] = {}
+        self._room = _MOST_BUCKETS
+        """At so many, the full ones are forgotten."""
+
+    def __len__(self) -> int:
+        return len(self._buckets)
 
     def retry_after(self, source: TenantName, rate: float | None, events: int) -> int:
         """Whole seconds the sender has to wait; 0 lets the events pass, and counts them.
@@ -41,4 +47,11 @@ class RateLimiter:
             bucket = TokenBucket(rate, BURST_SECONDS)
         wait = bucket.wait(now, events)
         self._buckets[source] = bucket if wait else bucket.after(events, now)
+        if len(self._buckets) > self._room:
+            self._forget_the_full(now)
         return math.ceil(wait)
+
+    def _forget_the_full(self, now: float) -> None:
+        """A source without a bucket starts with a full one, as one that was deleted and applied again."""
+        self._buckets = {name: each for name, each in self._buckets.items() if each.paid_at > now}
+        self._room = max(_MOST_BUCKETS, 2 * len(self._buckets))

@@ -54,7 +54,7 @@ class CollectService:
         usage = KeyUsage()
         self._tasks = [
             asyncio.create_task(readiness.watch()),
-            asyncio.create_task(reporting(usage, self._producer)),
+            asyncio.create_task(reporting(usage, self._producer, wall_clock)),
         ]
         handler = EventsHandler(
             config=self._table,

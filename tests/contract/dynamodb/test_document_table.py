@@ -175,6 +175,8 @@ class Model(RuleBasedStateMachine):
         Model.runs += 1
         self.suffix = f"-{Model.runs}"
         self.versions: dict[tuple[str, DocumentKey], list[float | None]] = {}
+        self.removed: set[tuple[str, DocumentKey]] = set()
+        """Deleted, and not among the documents any more."""
 
     def _tenant(self, name: str) -> str:
         return name + self.suffix  # each example has tenants of its own
@@ -189,6 +191,7 @@ class Model(RuleBasedStateMachine):
             versions = self.versions.setdefault((tenant, change.key), [])
             if (versions[-1] if versions else None) != value:
                 versions.append(value)
+                self.removed.discard((tenant, change.key))
         assert {each.key: each.version for each in added} == {
             each.key: len(self.versions[tenant, each.key]) for each in added
         }
@@ -216,13 +219,25 @@ class Model(RuleBasedStateMachine):
         with pytest.raises(VersionConflictError):
             self._write(tenant, [change], [3.0])
 
+    @rule(tenant=st.sampled_from(TENANTS), name=st.sampled_from(NAMES))
+    def remove(self, tenant: str, name: str) -> None:
+        versions = self.versions.get((tenant, key(name)), [])
+        deleted = [at for at, value in enumerate(versions, 1) if value is None]
+        for version in deleted:  # all but the newest version change nothing
+            whose = self._tenant(tenant)
+            self.table.remove(
+                StoredDocument(tenant=whose, key=key(name), version=version, document=None, by="ann", at_ms=1)
+            )
+        if deleted and deleted[-1] == len(versions):
+            self.removed.add((tenant, key(name)))
+
     @invariant()
     def every_version_is_there(self) -> None:
         for tenant in TENANTS:
             mine = {at: found for (owner, at), found in self.versions.items() if owner == tenant and found}
             newest = {each.key: each for each in self.table.documents(self._tenant(tenant))}
             assert {at: timeout_of(each) for at, each in newest.items()} == {
-                at: found[-1] for at, found in mine.items()
+                at: found[-1] for at, found in mine.items() if (tenant, at) not in self.removed
             }
             for at, found in mine.items():
                 history = self.table.history(self._tenant(tenant), at)

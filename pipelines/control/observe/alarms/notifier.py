@@ -52,6 +52,10 @@ class Notifier:
         self._thread = threading.Thread(target=self._run, name="alarm-sender", daemon=True)
         self._thread.start()
 
+    def __len__(self) -> int:
+        """How many receivers have notifications that wait or are being sent."""
+        return len(self._lines)
+
     def post(self, notifications: Iterable[Notification]) -> None:
         """Queue notifications; returns at once."""
         self._loop.call_soon_threadsafe(self._queue, list(notifications))
@@ -110,6 +114,7 @@ class Notifier:
             else:
                 self._done(self._out(line, notification).id)
                 pause = FIRST_PAUSE
+        del self._lines[name]  # contacts come and go; the next notification begins a queue anew
 
     async def _send(self, name: str, notification: Notification) -> None:
         """Send one notification; a defect counts as a failed try, so that it does not end the queue."""

@@ -89,8 +89,8 @@ class Progress:
         first = self._first({place: at for place, at in starts.items() if at < ends[place]})
         return {place: message.timestamp()[1] for place, message in first.items()}
 
-    def held(self, look: OffsetsSnapshot) -> frozenset[Partition]:
-        """The waiting topics' partitions whose first unread record is not due yet.
+    def due(self, look: OffsetsSnapshot) -> Mapping[Partition, int]:
+        """When the first unread record of the waiting topics' partitions is due, epoch milliseconds.
 
         Raises:
             KafkaException: if the brokers do not answer.
@@ -101,7 +101,8 @@ class Progress:
         new = {place: at for place, at in starts.items() if self._due.get(place, _NEVER)[0] != at}
         for place, message in self._first(new).items():
             self._due[place] = (new[place], _due_ms(message))
-        return frozenset(place for place in starts if self._due.get(place, _NEVER)[1] > look.at_ms)
+        self._due = {place: known for place, known in self._due.items() if starts.get(place) == known[0]}
+        return {place: due_ms for place, (_, due_ms) in self._due.items()}
 
     def _first(self, starts: Mapping[Partition, int]) -> Mapping[Partition, Message]:
         """The record at each of these offsets, or the next one."""
@@ -140,10 +141,10 @@ class Progress:
 
 
 def _due_ms(message: Message) -> int:
-    """When a waiting record may leave, epoch milliseconds; 0 where it does not say."""
+    """When a waiting record may leave, epoch milliseconds: where it does not say, when it was written."""
     headers = cast(list[tuple[str, bytes | None]], message.headers() or [])
     text = next((value for name, value in reversed(headers) if name == h.NOT_BEFORE), None)
-    return int(text) if text and text.isdigit() else 0
+    return int(text) if text and text.isdigit() else message.timestamp()[1]
 
 
 def _raised(read: Offsets, begins: Offsets, topics: Iterable[Topic]) -> Offsets:

@@ -45,6 +45,9 @@ class Snapshot(Struct, kw_only=True, frozen=True):
     unread: Mapping[str, int] = {}
     """Records before each node of the chain, by its group's name; empty until the brokers were asked."""
 
+    overdue: Mapping[str, float] = {}
+    """Seconds since the first record of a waiting topic was due, by topic; empty until then."""
+
     def card(self, tenant: str, minute: int) -> MinuteCard | None:
         """A minute's card, where it is held."""
         return self.cards.get((tenant, day_of(minute)), {}).get(minute)

@@ -1,6 +1,6 @@
 """Which nodes get on, and since when one has not. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 from pipelines.control.observe.alarms.inputs import NodeProgress
 from pipelines.control.observe.ledger.watermarks import Offsets, OffsetsSnapshot, Partition
@@ -14,6 +14,24 @@ def unread(look: OffsetsSnapshot, node: str) -> Mapping[Partition, int]:
     return {place: records for place, records in lags.items() if records > 0}
 
 
+def held(due: Mapping[Partition, int], at_ms: int) -> frozenset[Partition]:
+    """The waiting topics' partitions with no due record at their head.
+
+    Args:
+        due: when the first unread record of a partition is due, epoch milliseconds.
+        at_ms: now, epoch milliseconds.
+    """
+    return frozenset(place for place, due_ms in due.items() if due_ms > at_ms)
+
+
+def overdue(due: Mapping[Partition, int], at_ms: int) -> Mapping[str, float]:
+    """By waiting topic, how many seconds ago the first record of its latest partition was due."""
+    found = dict.fromkeys(map(str, INPUTS["retry"]), 0.0)
+    for (topic, _), due_ms in due.items():
+        found[topic] = max(found[topic], (at_ms - due_ms) / 1_000)
+    return found
+
+
 class StallDetection:
     """Compares each snapshot with the ones before it."""
 
@@ -21,9 +39,8 @@ class StallDetection:
         self._offsets: dict[str, Offsets] = {}
         self._moved_ms: dict[str, int] = {}
 
-    def take(self, look: OffsetsSnapshot, held: Iterable[Partition]) -> list[NodeProgress]:
-        """The progress of every node. `held` are partitions with no due record at their head."""
-        patient = frozenset(held)
+    def take(self, look: OffsetsSnapshot, patient: Collection[Partition]) -> list[NodeProgress]:
+        """The progress of every node. `patient` are partitions with no due record at their head."""
         found = []
         for node in CHAIN_GROUPS:
             offsets = look.committed.get(node, {})

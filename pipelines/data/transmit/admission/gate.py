@@ -218,17 +218,18 @@ class Admission:
         self._clock = clock
         self._seconds = seconds
         self._gates: dict[TenantName, Gate] = {}
+        """The one used last is the last: destinations come and go, and one in use must keep its gate."""
 
     def of(self, destination: Destination) -> Gate:
         """The gate of a destination; a new one if its document has changed."""
         key = destination.tenant, destination.name
-        found = self._gates.get(key)
-        if found is not None and (found.destination is destination or found.destination == destination):
-            return found
-        if len(self._gates) >= _MOST_GATES:
+        found = self._gates.pop(key, None)
+        if found is None or not (found.destination is destination or found.destination == destination):
+            found = Gate(destination, self.rules, self._clock, self._seconds)
+        self._gates[key] = found
+        if len(self._gates) > _MOST_GATES:
             self._gates.pop(next(iter(self._gates)))
-        self._gates[key] = Gate(destination, self.rules, self._clock, self._seconds)
-        return self._gates[key]
+        return found
 
     def note_recovered(self, recovered: Sequence[tuple[TenantName, int]]) -> None:
         """Note which destinations the slow lane found fast again, and when."""

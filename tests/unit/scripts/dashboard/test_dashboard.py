@@ -14,11 +14,13 @@ from pipelines.control.canary.delivery_tracker import DeliveryTracker
 from pipelines.control.canary.metrics import CanaryMetrics as CanaryMeters
 from pipelines.data.collect.metrics import CollectMetrics
 from pipelines.data.retry.metrics import RetryMetrics
+from pipelines.data.retry.settings import RetrySettings
 from scripts.dashboard.__main__ import FOLDER, files, hifi
 from scripts.dashboard.alerts import ALERTS
 from scripts.dashboard.grafana import WIDTH
 from scripts.dashboard.scrape import local, pod_monitor
 from scripts.local.side import Side
+from shared.contracts.topics import RETRY_DELAYS
 from shared.runtime import metrics
 from shared.spark.query_metrics import QueryMetrics
 
@@ -26,7 +28,7 @@ COUNTER_OR_HISTOGRAM = re.compile(r"_(total|bucket)$")
 STRING = re.compile(r'"[^"]*"')
 BRACKETS = re.compile(r"\{[^}]*\}|\[[^]]*\]|\bby \([^)]*\)")
 NAME = re.compile(r"[A-Za-z_:][A-Za-z0-9_:]*(?!\w|\s*\()")
-OPERATOR = {"by"}
+OPERATOR = {"by", "or"}
 
 
 def names() -> set[str]:
@@ -171,3 +173,12 @@ def test_every_alert_says_what_is_wrong_and_what_to_do() -> None:
             for label in found.split(", ")
         }
         assert used <= kept | {"query", "pipe"}, alert.name
+
+
+def test_retries_that_are_spread_on_purpose_raise_no_alert_and_each_topic_has_a_limit() -> None:
+    (late,) = [each.expression for each in ALERTS if each.name == "HifiRetriesLate"]
+    limits = dict(re.findall(r'topic="([^"]+)"[^>]*> (\d+)', late))
+    spread = RetrySettings.model_fields["spread"].default
+    assert limits.keys() == {str(topic) for topic in RETRY_DELAYS}
+    for topic, delay in RETRY_DELAYS.items():
+        assert spread * delay.total_seconds() < int(limits[topic]) < delay.total_seconds() + 60

@@ -64,6 +64,11 @@ class KafkaCluster:
         self.used = 0.0
         """When it was last used, on the loop's clock."""
 
+    @property
+    def topics(self) -> int:
+        """How many topics it has written to. The client library keeps each of them until it is closed."""
+        return len(self._topics)
+
     async def send(self, topic: str, records: Sequence[Record], seconds: float) -> Sequence[Answer]:
         """Write records with acks=all; gives an answer for each."""
         loop = asyncio.get_running_loop()

@@ -19,15 +19,26 @@ THREADS: Final = 8
 IDLE_SECONDS: Final = 300.0
 """Seconds after which an unused producer is closed, as after a change of a document or password."""
 
+MOST_TOPICS: Final = 1_000
+"""Topics after which a cluster's producer is replaced: topics of deleted destinations are among them."""
+
 
 class Kafka:
     """All customers' clusters; destinations with the same access share a producer."""
 
-    def __init__(self, context: ConnectorContext) -> None:
-        self._context = context
+    def __init__(self, context: ConnectorContext, most_topics: int = MOST_TOPICS) -> None:
+        self._context, self._most_topics = context, most_topics
         self._clusters: dict[Access, KafkaCluster] = {}
+        self._replaced: list[KafkaCluster] = []
+        """Not used any more, but records may be on their way."""
+
         self._executor = ThreadPoolExecutor(THREADS, "kafka-destinations")
         self._closing: set[asyncio.Task[None]] = set()
+
+    @property
+    def topics(self) -> int:
+        """How many topics the producers in use keep."""
+        return sum(cluster.topics for cluster in self._clusters.values())
 
     async def send(
         self, destination: Destination, options: Options, events: Sequence[Event], seconds: float
@@ -38,8 +49,10 @@ class Kafka:
 
     async def close(self) -> None:
         """Close all producers and threads."""
-        await asyncio.gather(*(cluster.close() for cluster in self._clusters.values()), *self._closing)
+        held = [*self._clusters.values(), *self._replaced]
+        await asyncio.gather(*(cluster.close() for cluster in held), *self._closing)
         self._clusters.clear()
+        self._replaced.clear()
         self._executor.shutdown(wait=False, cancel_futures=True)
 
     def _access(self, options: Options, timeout_seconds: float) -> Access:
@@ -56,14 +69,26 @@ class Kafka:
         )
 
     def _cluster(self, access: Access) -> KafkaCluster:
-        now = asyncio.get_running_loop().time()
-        for other in [a for a, c in self._clusters.items() if a != access and now - c.used > IDLE_SECONDS]:
-            task = asyncio.get_running_loop().create_task(self._clusters.pop(other).close())
-            self._closing.add(task)
-            task.add_done_callback(self._closing.discard)
+        self._close_idle(access)
+        if access in self._clusters and self._clusters[access].topics >= self._most_topics:
+            self._replaced.append(self._clusters.pop(access))
         if access not in self._clusters:
             self._clusters[access] = KafkaCluster(access, self._context.egress, self._executor)
         return self._clusters[access]
+
+    def _close_idle(self, access: Access) -> None:
+        """Close what was not used for a while, but for the cluster that is needed now."""
+        loop = asyncio.get_running_loop()
+        oldest = loop.time() - IDLE_SECONDS
+        idle = [
+            self._clusters.pop(a) for a, c in [*self._clusters.items()] if a != access and c.used < oldest
+        ]
+        idle += [each for each in self._replaced if each.used < oldest]
+        self._replaced = [each for each in self._replaced if each not in idle]
+        for each in idle:
+            task = loop.create_task(each.close())
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
 
 
 def record(event: Event) -> Record:

@@ -61,3 +61,14 @@ def test_sources_do_not_share_and_without_a_rate_all_pass() -> None:
     assert limiter.retry_after(("acme", "b"), 1, 1) == 0
     assert limiter.retry_after(("zoo", "a"), 1, 1) == 0, "another tenant's source of the same name"
     assert limiter.retry_after(("acme", "c"), None, 10**9) == 0
+
+
+def test_sources_that_come_and_go_are_forgotten_and_one_in_debt_is_not() -> None:
+    time = Time()
+    limiter = RateLimiter(time)
+    assert limiter.retry_after(("acme", "debtor"), 1, 100_000) == 0
+    for minute in range(20_000):
+        time.now += 1
+        assert limiter.retry_after(("acme", f"run-{minute}"), 10, 1) == 0
+    assert len(limiter) < 2_000
+    assert limiter.retry_after(("acme", "debtor"), 1, 1) > 0

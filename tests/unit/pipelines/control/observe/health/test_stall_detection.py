@@ -1,6 +1,6 @@
 """A node that could read but does not is stalled, since a known time."""
 
-from pipelines.control.observe.health.stall_detection import StallDetection
+from pipelines.control.observe.health.stall_detection import StallDetection, held, overdue
 from pipelines.control.observe.ledger.watermarks import OffsetsSnapshot
 
 PLACE, WAITING = ("events", 0), ("retry_in.1h", 0)
@@ -34,3 +34,9 @@ def test_due_records_that_are_not_read_count() -> None:
     for at_ms in (1, 50):
         nodes = {node.node: node for node in movement.take(look(at_ms, 0, 0), [])}
     assert (nodes["retry"].readable, nodes["retry"].moved_ms) == (4, 1)
+
+
+def test_a_topic_is_as_late_as_its_latest_partition_whatever_the_others_do() -> None:
+    due = {("retry_in.1h", 0): 9_000, ("retry_in.1h", 1): 2_000, ("retry_in.5m", 0): 60_000}
+    assert overdue(due, 10_000) == {"retry_in.30s": 0, "retry_in.5m": 0, "retry_in.1h": 8}
+    assert held(due, 10_000) == {("retry_in.5m", 0)}

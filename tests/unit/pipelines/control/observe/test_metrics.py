@@ -1,0 +1,46 @@
+"""The series of destinations that come and go."""
+
+from prometheus_client import generate_latest
+
+from pipelines.control.observe.health.snapshot import Snapshot
+from pipelines.control.observe.metrics import DELETED_MS, ObserveMetrics
+from shared.contracts.documents import TenantName
+from shared.contracts.ledger import Range, Stage, Tally
+from shared.contracts.topics import Topic
+from shared.runtime.metrics import ObserveMetric
+
+MINUTE_MS = 60_000
+
+
+def counted(destination: str, stage: Stage) -> Range:
+    tally = Tally(stage=stage, tenant="acme", minute=1, destination=destination, count=1, first=0, last=0)
+    return Range(topic=Topic.RECEIPTS, partition=0, start=0, end=1, newest_ms=1, tallies=[tally])
+
+
+def series(metrics: ObserveMetrics) -> list[str]:
+    lines = generate_latest(metrics.registry).decode().splitlines()
+    names = (f"{ObserveMetric.DELIVERED}_total{{", f"{ObserveMetric.FAILED}_total{{")
+    return [each for each in lines if each.startswith(names)]
+
+
+def test_deleted_destinations_leave_no_series_once_they_were_scraped_for_a_while() -> None:
+    metrics, steady = ObserveMetrics(Snapshot, dict), "steady"
+    metrics.count_range(counted(steady, Stage.DELIVERED), 0)
+    for minute in range(1_000):
+        now_ms, name = minute * MINUTE_MS, f"run-{minute}"
+        metrics.count_range(counted(name, Stage.DELIVERED), now_ms)
+        metrics.count_range(counted(name, Stage.DEAD), now_ms)
+        there: set[TenantName] = {("acme", steady)}
+        metrics.forget_deleted(there, now_ms)
+        if minute % 100 == 0:
+            found = series(metrics)
+            assert sum(name in each for each in found) == 2, "deleted, and not scraped yet"
+            assert len(found) <= 1 + 2 * (DELETED_MS / MINUTE_MS + 1)
+    assert sum(steady in each for each in series(metrics)) == 1, "an idle destination keeps its count"
+
+
+def test_how_late_retry_is_has_a_series_for_each_waiting_topic() -> None:
+    metrics = ObserveMetrics(lambda: Snapshot(overdue={"retry_in.5m": 211.5, "retry_in.1h": 0}), dict)
+    exposed = generate_latest(metrics.registry).decode()
+    assert f'{ObserveMetric.OVERDUE}{{topic="retry_in.5m"}} 211.5' in exposed
+    assert f'{ObserveMetric.OVERDUE}{{topic="retry_in.1h"}} 0.0' in exposed
