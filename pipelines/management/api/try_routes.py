@@ -16,7 +16,7 @@ from pipelines.management.api.declared import route
 from pipelines.management.api.documents import Documents
 from pipelines.management.api.permissions import Action
 from pipelines.management.api.preview import PreviewEvent, preview, preview_event
-from pipelines.management.api.problems import FieldError, ProblemError, busy
+from pipelines.management.api.problems import FieldError, ProblemError, busy, tenant_busy
 from pipelines.management.api.rollouts import Rollouts
 from shared.cloudevents.events import RequestContext, read_cloudevent
 from shared.cloudevents.json_validation import PARSE_ERRORS
@@ -27,11 +27,14 @@ from shared.contracts.egress_policy import EgressPolicy
 from shared.contracts.limits import MAX_DOCUMENT_DEPTH
 from shared.documents.nesting import deeper_than
 from shared.runtime.clock import Clock
-from shared.runtime.concurrency_limit import ConcurrencyLimit
+from shared.runtime.concurrency_limit import TenantConcurrencyLimit
 
 Text = Annotated[str | None, Query()]
-AT_ONCE: Final = 2
+AT_ONCE: Final = 3
 """Previews that a process computes at the same time, so that they do not hold up all other requests."""
+
+_OF_TENANT: Final = 2
+_AGAIN_SECONDS: Final = 1
 
 _SECONDS: Final = 1.0
 """Of work, after which an answer ends with the pipe it is at, and `next` goes on."""
@@ -51,7 +54,9 @@ def try_routes(
 ) -> APIRouter:
     """The route."""
     router = APIRouter()
-    tries = ConcurrencyLimit(AT_ONCE, partial(busy, 1))
+    tries = TenantConcurrencyLimit(
+        AT_ONCE, _OF_TENANT, partial(busy, _AGAIN_SECONDS), partial(tenant_busy, _AGAIN_SECONDS)
+    )
 
     @router.post(
         "/v1/tenants/{tenant}/try",
@@ -67,7 +72,7 @@ def try_routes(
     ) -> Response:
         request.state.dry_run = True  # it writes nothing, and nothing is audited
         most, after = requests.limit(limit), requests.after(cursor)
-        with tries.permit():
+        with tries.permit(tenant):
             return _answer(documents, rollouts.as_open, tenant, _asked(body), (most, after), clock())
 
     return router
