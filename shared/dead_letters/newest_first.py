@@ -40,8 +40,8 @@ def newest_first(
 ) -> Iterator[Found[T]]:
     """All records of ranges of one topic, newest first by their timestamps; in each partition by offset.
 
-    Records are read many at a time, some of each partition first, however long that takes: so there are always
-    some, and a caller that goes on from the last one gets to the end.
+    Records are read many at a time, some of each partition first, however long that takes: so there are
+    always some, and a caller that goes on from the last one gets to the end.
 
     Args:
         reader: of the topic.
@@ -54,7 +54,9 @@ def newest_first(
         KafkaException: if the brokers refuse.
         TimeoutError: if they stop answering.
     """
-    return heapq.merge(*(_backwards(reader, span, make, may_read) for span in spans), key=lambda found: -found.at_ms)
+    return heapq.merge(
+        *(_backwards(reader, span, make, may_read) for span in spans), key=lambda found: -found.at_ms
+    )
 
 
 def _backwards(

@@ -17,7 +17,6 @@ from tests.harness.service_process import Answer
 from tests.harness.waiting import eventually
 
 
-
 def path(tenant: str) -> str:
     return f"/v1/tenants/{tenant}/meter/events/e1"
 
