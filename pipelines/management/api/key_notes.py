@@ -8,6 +8,7 @@ from msgspec.structs import asdict
 from shared.contracts import key_usage
 from shared.contracts.document_items import StoredDocument
 from shared.contracts.documents import Source, key_digest, key_id
+from shared.contracts.write_keys import WriteKey
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.item_store import ItemStore
 from shared.runtime.clock import Clock
@@ -23,18 +24,6 @@ class KeyNote(Struct, frozen=True, kw_only=True):
     last_four: str
     made_ms: int
     made_by: str
-
-
-class WriteKey(Struct, frozen=True, kw_only=True):
-    """A key as it is listed; of one that a document brought, only the id is known."""
-
-    id: str
-    label: str = ""
-    last_four: str = ""
-    made_ms: int | None = None
-    made_by: str = ""
-    used_ms: int | None = None
-    """When a request last came with it, epoch milliseconds; up to ten minutes too early."""
 
 
 class KeyNotes:
