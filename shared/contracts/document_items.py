@@ -118,15 +118,22 @@ class TooManyChangesError(ValueError):
     """A write that does not fit into one transaction."""
 
 
-def check_count(documents: int, *, dry_run: bool = False) -> None:
+def check_changed(documents: int) -> None:
     """Refuse more documents than a write takes, before anything is read for it.
 
     Raises:
         TooManyChangesError: if there are too many.
     """
-    most = MOST_PLANNED if dry_run else MOST_CHANGES
+    _check_at_most(MOST_CHANGES, documents, "a write changes")
+
+
+def check_planned(documents: int) -> None:
+    """Refuse more documents than a dry run takes; raises as `check_changed` does."""
+    _check_at_most(MOST_PLANNED, documents, "a dry run checks")
+
+
+def _check_at_most(most: int, documents: int, act: str) -> None:
     if documents > most:
-        act = "a dry run checks" if dry_run else "a write changes"
         raise TooManyChangesError(f"{act} at most {most:,} documents, not {documents:,}; send them in parts")
 
 

@@ -45,8 +45,12 @@ class DocumentReader:
         return self.current(tenant, [key]).get(key)
 
     def current(self, tenant: str, keys: Sequence[DocumentKey]) -> dict[DocumentKey, StoredDocument]:
-        """The newest versions, perhaps deletions, of different documents; without those that never were."""
-        rows = self._rows([row_key(tenant, str(key)) for key in keys])
+        """The newest versions, perhaps deletions, of documents; without those that never were.
+
+        Keys need not be checked: those that the table does not tell apart, as `a/b` and `c`, `a` and `b/c`,
+        are read once, because it refuses to be asked twice for a row.
+        """
+        rows = self._rows([row_key(tenant, sort) for sort in dict.fromkeys(map(str, keys))])
         return {each.key: each for each in (stored(tenant, row) for row in rows)}
 
     def history(self, tenant: str, key: DocumentKey) -> list[StoredDocument]:

@@ -18,7 +18,8 @@ from shared.contracts.document_items import (
     StoredDocument,
     TooManyChangesError,
     WriteKeyTakenError,
-    check_count,
+    check_changed,
+    check_planned,
     documents_after,
     next_versions,
     reserved_keys,
@@ -111,7 +112,7 @@ class DocumentTable(DocumentReader):
             TooManyChangesError: if the changes do not fit into one transaction.
             ValueError: if two changes are of one document.
         """
-        check_count(len(changes))
+        check_changed(len(changes))
         _check_distinct(changes)
 
         def attempt() -> list[StoredDocument] | None:
@@ -128,7 +129,7 @@ class DocumentTable(DocumentReader):
         There may be MOST_PLANNED changes, more than one write takes, so that a large set can be checked
         before it is written in parts; each must fit into a write.
         """
-        check_count(len(changes), dry_run=True)
+        check_planned(len(changes))
         _check_distinct(changes)
         versions, _ = self._next(tenant, changes, by, at_ms, verify)
         for each in versions:
