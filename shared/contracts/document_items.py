@@ -10,6 +10,8 @@
 | `keys#` and the tenant | source, `/` and the key's id | label of a write key |
 | `key_use#` and the tenant | source, the key's id and a side | when it was last used: .key_usage |
 | `tokens#` | digest of a token | tenant, role, label and expiry |
+| `token_ids#` | the tenant, `/` and a token's id | the digest; an operator's has no tenant before the `/` |
+| `migrations#` | what is migrated | until when an older version may write it its own way |
 | `tenants#` | a tenant | who made it, and when: .member_items |
 | `members#` | a tenant | its members with their roles |
 | `memberships#` and a member | a tenant | the member belongs to it |

@@ -18,7 +18,7 @@ from pipelines.management.api.permissions import Action, Role, may_grant
 from pipelines.management.api.problems import ProblemError, not_found
 from pipelines.management.api.source_keys import SourceKeys
 from pipelines.management.api.teams import Membership
-from pipelines.management.api.tokens import TokensFullError, TokenStore
+from pipelines.management.api.token_store import TokensFullError, TokenStore
 from shared.runtime.clock import Clock
 
 Text = Annotated[str | None, Query()]
@@ -124,7 +124,7 @@ def _add_tokens(  # noqa: PLR0913  # what the routes need
     where = (_TENANT,) if "{tenant}" in path else ()
 
     def listing(request: Request) -> Response:
-        return views.listed(store.of(request.path_params.get("tenant")), None)
+        return views.listed(store.of(request.path_params.get("tenant"), clock()), None)
 
     def make(
         request: Request,
@@ -143,7 +143,7 @@ def _add_tokens(  # noqa: PLR0913  # what the routes need
         return views.json_response(msgspec.to_builtins(made) | {"token": text}, HTTPStatus.CREATED)
 
     def revoke(request: Request, token_id: str) -> Response:
-        if store.revoke(request.path_params.get("tenant"), token_id) is None:
+        if store.revoke(request.path_params.get("tenant"), token_id, clock()) is None:
             raise not_found()
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
