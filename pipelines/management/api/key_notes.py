@@ -47,8 +47,11 @@ class KeyNotes:
         return WriteKey(id=known, **asdict(note))
 
     def remove(self, tenant: str, source: str, known: str) -> None:
-        """Forget a key by its id."""
-        self._notes.delete(_partition(tenant), _sort_key(source, known))
+        """Forget a key that is removed, by its id; the note that a store keeps all the same means nothing."""
+        try:
+            self._notes.delete(_partition(tenant), _sort_key(source, known))
+        except StoreError as error:
+            _log.warning("note of a write key is left", extra={"source": source, "error": str(error)})
 
     def listed(self, tenant: str, stored: StoredDocument) -> list[WriteKey]:
         """The keys of a source that is there."""
