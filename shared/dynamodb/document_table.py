@@ -2,6 +2,7 @@
 
 import random
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final, TypeVar
@@ -235,8 +236,9 @@ def _live(found: Iterable[StoredDocument]) -> list[Document]:
 
 
 def _check_distinct(changes: Sequence[Change]) -> None:
-    if len({change.key for change in changes}) != len(changes):
-        raise ValueError("a write changes each document once")
+    twice = [key for key, count in Counter(change.key for change in changes).items() if count > 1]
+    if twice:
+        raise ValueError(f"{twice[0]} is given twice; a write changes each document once")
 
 
 def _check_items(versions: Sequence[StoredDocument], keys: int) -> None:
