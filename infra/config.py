@@ -15,6 +15,7 @@ from infra.management import ManagementSettings
 from infra.model import Model, error_lines
 from infra.naming import PROJECT, Names, Side, TwinNames
 from infra.sizes import SMALLEST_PREFIX, ClusterSettings, KafkaSettings, NetworkSettings
+from shared.contracts.yaml_bounds import YamlError, load_bounded
 
 _FOLDER = Path(__file__).parent
 Account = Annotated[str, StringConstraints(pattern=r"^\d{12}$")]
@@ -249,7 +250,9 @@ def load_environment(run: RunSettings, folder: Path = _FOLDER / "environments") 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        fields = yaml.safe_load(path.read_text())
+        fields = load_bounded(path.read_text())
+    except YamlError as error:
+        raise InvalidSettingsError(f"{path}, line {error.line}: {error}") from error
     except (OSError, yaml.YAMLError) as error:
         raise InvalidSettingsError(f"{path}: not readable as YAML; fix the file: {error}") from error
     if not isinstance(fields, dict):

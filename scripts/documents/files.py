@@ -10,9 +10,9 @@ from msgspec import Struct
 from scripts.documents.bundle import Wanted
 from shared.contracts.document_parsing import parse
 from shared.contracts.documents import SEALED_PREFIX, Document
+from shared.contracts.yaml_bounds import YamlError
 from shared.documents.check import field_problems
 from shared.documents.problems import Problem, ProblemsError
-from shared.documents.yaml_bounds import YamlError
 from shared.documents.yaml_loader import Section, sections
 
 STANDARD_INPUT: Final = Path("-")

@@ -13,7 +13,7 @@ _INDEX: Final = re.compile(r"\d+")
 
 
 def refuse_together(written: Sequence[LocatedDocument]) -> None:
-    """Refuse a document or write key that is given twice, and a document of a tenant of hifi's own.
+    """Refuse a document that is given twice, a write key of two tenants, and documents of hifi's own tenants.
 
     Raises:
         ProblemsError: with all of them.
@@ -37,14 +37,17 @@ def refuse_together(written: Sequence[LocatedDocument]) -> None:
 
 
 def _shared_keys(written: Sequence[LocatedDocument]) -> Iterator[Problem]:
-    """Write keys of two sources, which may be of different tenants: the API looks at one tenant at a time."""
+    """Write keys of two tenants: the API looks at one at a time, and would write the first before it refuses.
+
+    Of two sources of one tenant the API decides: they may have shared the key since an older version.
+    """
     first: dict[str, LocatedDocument] = {}
     for each in written:
         if not isinstance(each.document, Source) or not each.states_keys:
             continue
         for at, key in enumerate(each.document.write_keys):
             other = first.setdefault(key_digest(key), each)
-            if other.document.name != each.document.name or other.document.tenant != each.document.tenant:
+            if other.document.tenant != each.document.tenant:
                 place = f"{other.file}:{other.section.line('$.write_keys')}"
                 said = f"sources {other.document.name!r} and {each.document.name!r} have one write key"
                 yield each.problem(f"$.write_keys[{at}]", f"{said}, first at {place}; give each its own")

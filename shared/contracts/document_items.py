@@ -11,6 +11,8 @@
 | `keys#` and the tenant | source, `/` and the key's id | label of a write key |
 | `key_use#` and the tenant | source, the key's id and a side | when it was last used: .key_usage |
 | `tokens#` | digest of a token | tenant, role, label and expiry |
+| `token_ids#` | the tenant, `/` and a token's id | the digest; an operator's has no tenant before the `/` |
+| `migrations#` | what is migrated | until when an older version may write it its own way |
 | `tenants#` | a tenant | who made it, and when: .member_items |
 | `members#` | a tenant | its members with their roles |
 | `memberships#` and a member | a tenant | the member belongs to it |
@@ -122,15 +124,22 @@ class TooManyChangesError(ValueError):
     """A write that does not fit into one transaction."""
 
 
-def check_count(documents: int, *, dry_run: bool = False) -> None:
+def check_changed(documents: int) -> None:
     """Refuse more documents than a write takes, before anything is read for it.
 
     Raises:
         TooManyChangesError: if there are too many.
     """
-    most = MOST_PLANNED if dry_run else MOST_CHANGES
+    _check_at_most(MOST_CHANGES, documents, "a write changes")
+
+
+def check_planned(documents: int) -> None:
+    """Refuse more documents than a dry run takes; raises as `check_changed` does."""
+    _check_at_most(MOST_PLANNED, documents, "a dry run checks")
+
+
+def _check_at_most(most: int, documents: int, act: str) -> None:
     if documents > most:
-        act = "a dry run checks" if dry_run else "a write changes"
         raise TooManyChangesError(f"{act} at most {most:,} documents, not {documents:,}; send them in parts")
 
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from shared.contracts.replays import LetterKey
 from shared.dead_letters.dead_letter import DeadLetter, Filter
+from shared.dead_letters.newest_first import ReadingEndedError
 from shared.dead_letters.store import DeadLetterStore
 from shared.kafka.offset_range_reader import OffsetRange
 
@@ -26,6 +27,7 @@ class Bounds(Struct, frozen=True, kw_only=True):
     """Most records to look at, other tenants' included."""
 
     seconds: float
+    """After which nothing more is read; what was read until then is still looked at."""
 
 
 class Page(Struct, frozen=True, kw_only=True):
@@ -63,16 +65,19 @@ def search(  # noqa: PLR0913, PLR0917  # what to look for, from where, and how f
     position = {span.partition: span.end for span in spans}
     letters: list[DeadLetter] = []
     skipped = 0
-    for looked, found in enumerate(store.newest_first(wanted, spans), 1):
-        position[found.partition] = found.offset
-        if found.kept is not None and found.kept.key in closed:
-            skipped += 1
-        elif found.kept is not None:
-            letters.append(found.kept)
-        if len(letters) == bounds.letters or looked == bounds.records or monotonic() > until:
-            break
-    else:
-        return Page(letters=letters, skipped=skipped, following=None, cut=False)
+    try:
+        for looked, found in enumerate(store.newest_first(wanted, spans, lambda: monotonic() < until), 1):
+            position[found.partition] = found.offset
+            if found.kept is not None and found.kept.key in closed:
+                skipped += 1
+            elif found.kept is not None:
+                letters.append(found.kept)
+            if len(letters) == bounds.letters or looked == bounds.records:
+                break
+        else:
+            return Page(letters=letters, skipped=skipped, following=None, cut=False)
+    except ReadingEndedError:
+        pass
     left = any(position[span.partition] > span.start for span in spans)
     return Page(
         letters=letters,

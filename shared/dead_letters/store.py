@@ -1,6 +1,6 @@
 """Reads dead letters from Kafka."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple, cast
 
 from confluent_kafka import Message
@@ -84,10 +84,13 @@ class DeadLetterStore:
             if wanted.takes(letter):
                 yield letter
 
-    def newest_first(self, wanted: Filter, spans: list[OffsetRange]) -> Iterator[Found[DeadLetter | None]]:
+    def newest_first(
+        self, wanted: Filter, spans: list[OffsetRange], may_read: Callable[[], bool]
+    ) -> Iterator[Found[DeadLetter | None]]:
         """All records of ranges, newest first: the letters that meet a filter, without their data, and None.
 
         Raises:
+            ReadingEndedError: if more would have to be read, and `may_read` says no.
             KafkaException: if the brokers refuse.
             TimeoutError: if they stop answering.
         """
@@ -96,7 +99,7 @@ class DeadLetterStore:
             letter = self._letter(message)
             return replace(letter, value=None) if wanted.takes(letter) else None
 
-        return newest_first(self._reader, spans, make)
+        return newest_first(self._reader, spans, make, may_read)
 
     def narrowed(self, wanted: Filter) -> list[OffsetRange]:
         """The ranges in which all letters are that meet a filter."""

@@ -1,6 +1,7 @@
 """Problems of a user's files, with their places."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Final
 
@@ -14,6 +15,8 @@ FieldProblem = tuple[str, str, str]
 MOST_PROBLEMS: Final = 20
 """Most problems that are looked for in one document: a hostile one may have thousands."""
 
+_TYPES: Final[Mapping[str, str]] = {"str": "text", "object": "mapping", "array": "list"}
+_TYPE: Final = re.compile(rf"\b(?:{'|'.join(_TYPES)})\b")
 _SHOWN: Final = 80
 """Characters of a wrong value that an error repeats."""
 
@@ -56,11 +59,8 @@ def shown(value: object) -> str:
 
 
 def plain(message: str) -> str:
-    """msgspec's message in plain words."""
-    return (
-        message.replace("`", "")
-        .replace("Object missing required field", "lacks the field")
-        .replace("str", "text")
-        .replace("object", "mapping")
-        .replace("array", "list")
-    )
+    """msgspec's message in plain words; names of fields stay as they are."""
+    said = message.replace("Object missing required field", "lacks the field")
+    if said.startswith("Expected"):
+        said = _TYPE.sub(lambda found: _TYPES[found[0]], said)
+    return said.replace("`", "")

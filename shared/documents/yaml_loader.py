@@ -12,7 +12,7 @@ import yaml
 from msgspec import Struct
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from shared.documents.yaml_bounds import BoundedLoader, YamlError
+from shared.contracts.yaml_bounds import BoundedLoader, YamlError
 
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
 

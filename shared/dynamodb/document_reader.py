@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, Final
+from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -15,13 +15,9 @@ from shared.contracts.document_items import (
     history_key,
     history_partition,
 )
+from shared.dynamodb.batch_get import rows_of
 from shared.dynamodb.client import StoreError, dynamodb_client
 from shared.dynamodb.document_rows import DOCUMENT, TENANT, VERSION, row_key, stored
-
-_READ: Final = 100
-"""Most items that one BatchGetItem takes."""
-
-_TRIES: Final = 12
 
 
 class DocumentReader:
@@ -46,7 +42,11 @@ class DocumentReader:
         return self.current(tenant, [key]).get(key)
 
     def current(self, tenant: str, keys: Sequence[DocumentKey]) -> dict[DocumentKey, StoredDocument]:
-        """The newest versions, perhaps deletions, of different documents; without those that never were."""
+        """The newest versions, perhaps deletions, of documents; without those that never were.
+
+        Keys need not be checked: those that the table does not tell apart, as `a/b` and `c`, `a` and `b/c`,
+        are read once, because it refuses to be asked twice for a row.
+        """
         found = self._at(tenant, tenant, keys)
         return found | self._removed(tenant, [key for key in keys if key not in found])
 
@@ -57,7 +57,7 @@ class DocumentReader:
     def _at(
         self, tenant: str, partition: str, keys: Sequence[DocumentKey]
     ) -> dict[DocumentKey, StoredDocument]:
-        rows = self._rows([row_key(partition, str(key)) for key in keys])
+        rows = self._rows([row_key(partition, sort) for sort in dict.fromkeys(map(str, keys))])
         return {each.key: each for each in (stored(tenant, row) for row in rows)}
 
     def history(self, tenant: str, key: DocumentKey) -> list[StoredDocument]:
@@ -106,21 +106,7 @@ class DocumentReader:
 
     def _rows(self, wanted: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Those of the rows that are there."""
-        rows: list[dict[str, Any]] = []
-        tries = _TRIES + len(wanted) // _READ  # those left unread come again
-        try:
-            while wanted and tries:
-                request = {self._table: {"Keys": wanted[:_READ], "ConsistentRead": True}}
-                answer = self._client.batch_get_item(RequestItems=request)
-                rows += answer["Responses"].get(self._table, [])
-                left = answer.get("UnprocessedKeys", {}).get(self._table, {}).get("Keys", [])
-                wanted = [*left, *wanted[_READ:]]
-                tries -= 1
-        except (BotoCoreError, ClientError) as error:
-            raise StoreError(f"table {self._table} cannot be read: {error}") from error
-        if wanted:
-            raise StoreError(f"table {self._table} leaves {len(wanted)} items unread: it is throttled")
-        return rows
+        return rows_of(self._client, self._table, wanted)
 
     def _query(  # noqa: PLR0913  # which rows, in which order, and how much of them
         self,

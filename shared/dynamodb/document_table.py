@@ -2,6 +2,7 @@
 
 import random
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final, TypeVar
@@ -19,7 +20,8 @@ from shared.contracts.document_items import (
     StoredDocument,
     TooManyChangesError,
     WriteKeyTakenError,
-    check_count,
+    check_changed,
+    check_planned,
     documents_after,
     next_versions,
     reserved_keys,
@@ -113,7 +115,7 @@ class DocumentTable(DocumentReader):
             TooManyChangesError: if the changes do not fit into one transaction.
             ValueError: if two changes are of one document.
         """
-        check_count(len(changes))
+        check_changed(len(changes))
         _check_distinct(changes)
 
         def attempt() -> list[StoredDocument] | None:
@@ -131,7 +133,7 @@ class DocumentTable(DocumentReader):
         There may be MOST_PLANNED changes, more than one write takes, so that a large set can be checked
         before it is written in parts; each must fit into a write.
         """
-        check_count(len(changes), dry_run=True)
+        check_planned(len(changes))
         _check_distinct(changes)
         versions = self._next(tenant, changes, by, at_ms, verify).versions
         for each in versions:
@@ -260,8 +262,9 @@ def _live(found: Iterable[StoredDocument]) -> list[Document]:
 
 
 def _check_distinct(changes: Sequence[Change]) -> None:
-    if len({change.key for change in changes}) != len(changes):
-        raise ValueError("a write changes each document once")
+    twice = [key for key, count in Counter(change.key for change in changes).items() if count > 1]
+    if twice:
+        raise ValueError(f"{twice[0]} is given twice; a write changes each document once")
 
 
 def _check_items(versions: Sequence[StoredDocument], keys: int) -> None:

@@ -1,11 +1,12 @@
 """Small items beside the documents, in the same table: tokens, labels of keys, the audit log."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
+from shared.dynamodb.batch_get import rows_of
 from shared.dynamodb.client import (
     CONDITION_FAILED,
     StoreError,
@@ -35,6 +36,11 @@ class ItemStore(Generic[T]):
         """An item as it is now."""
         answer = self._call("get_item", Key=row_key(partition, sort), ConsistentRead=True)
         return self._read(answer["Item"]) if "Item" in answer else None
+
+    def those(self, partition: str, sorts: Collection[str]) -> list[tuple[str, T]]:
+        """The items of different sort keys, with their keys; without those that are not there."""
+        rows = rows_of(self._client, self._table, [row_key(partition, sort) for sort in sorts])
+        return [(row[DOCUMENT]["S"], self._read(row)) for row in rows]
 
     def put(self, partition: str, sort: str, item: T) -> None:
         """Write an item over what is there."""

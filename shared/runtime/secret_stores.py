@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import yaml
 
+from shared.contracts.yaml_bounds import YamlError, load_bounded
 from shared.runtime.logging import get_logger
 from shared.runtime.secrets import SecretStore, SecretStoreError
 from shared.runtime.settings import LOCAL
@@ -68,7 +69,9 @@ class SecretsFile:
     def _parsed(self, text: bytes) -> Mapping[str, str]:
         """`from None` hides the parser's error, which quotes the line and with it a value."""
         try:
-            found = yaml.safe_load(text)
+            found = load_bounded(text)
+        except YamlError as error:
+            raise SecretStoreError(f"{self._path}, line {error.line}: {error}") from None
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else "?"
             raise SecretStoreError(f"{self._path}, line {line}: is not YAML") from None

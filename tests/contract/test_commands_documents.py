@@ -6,7 +6,9 @@ from pathlib import Path
 
 import yaml
 
+from shared.contracts.document_items import change_of
 from shared.contracts.documents import CANARY, Source, sealed
+from shared.dynamodb.document_table import DocumentTable
 from tests.contract.managed import managed
 from tests.harness.command_line import Hifi
 from tests.harness.topics import Topics
@@ -85,6 +87,45 @@ def test_nothing_is_published_when_one_document_is_wrong(hifi: Hifi, tmp_path: P
     assert done.returncode == 1
     assert f"{file}:17: $.sampel: a pipe has no field 'sampel'; did you mean 'sample'?" in done.stderr
     assert hifi.run("get", "source", "wrong").returncode == 1
+
+
+SHARED = """\
+kind: source
+name: left
+tenant: twokeys
+write_keys: [shared-write-key]
+rate_limit: 5
+---
+kind: source
+name: right
+tenant: twokeys
+write_keys: [shared-write-key]
+rate_limit: 5
+"""
+
+
+def test_sources_that_share_a_key_since_an_older_version_can_be_applied(
+    hifi: Hifi, management: dict[str, str]
+) -> None:
+    table = DocumentTable(management["HIFI_DOCUMENTS_TABLE"], management["HIFI_DOCUMENTS_ENDPOINT"])
+    both = [
+        Source(name=name, tenant="twokeys", write_keys=["shared-write-key"]) for name in ("left", "right")
+    ]
+    table.write("twokeys", [change_of(sealed(each)) for each in both], by="before", at_ms=1)  # unverified
+    assert words(hifi.run("apply", "-", stdin=SHARED)) == [
+        ["source", name, "2", "changed"] for name in ("left", "right")
+    ]
+
+
+def test_a_key_of_two_new_sources_is_refused_at_both(hifi: Hifi) -> None:
+    done = hifi.run("apply", "-", stdin=SHARED.replace("twokeys", "newkeys"))
+    assert done.returncode != 0
+    said = [
+        line
+        for line in done.stderr.splitlines()
+        if "sources left and right" in line or "right and left" in line
+    ]
+    assert [line.split(" ")[0] for line in said] == ["<stdin>:4:", "<stdin>:10:"]
 
 
 def test_a_destination_on_loopback_is_only_for_a_side_that_allows_it(

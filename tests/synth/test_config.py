@@ -146,3 +146,10 @@ def test_names_keep_to_the_limits_of_aws() -> None:
 def test_copies_of_the_files_are_read_from_anywhere(tmp_path: Path) -> None:
     shutil.copytree(FILES, tmp_path, dirs_exist_ok=True)
     assert load_environment(PRODUCTION, folder=tmp_path) == load_environment(PRODUCTION)
+
+
+def test_aliases_that_multiply_are_refused_with_their_line(tmp_path: Path) -> None:
+    repeated = (f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 10)}]}}" for n in range(1, 7))
+    (tmp_path / "production.yaml").write_text("\n".join(["a0: &a0 {b: c}", *repeated]))
+    with pytest.raises(InvalidSettingsError, match=r"production\.yaml, line 6: aliases repeat more than"):
+        load_environment(PRODUCTION, folder=tmp_path)

@@ -40,7 +40,7 @@ from pipelines.management.api.source_keys import SourceKeys
 from pipelines.management.api.tail_feed import TailFeed
 from pipelines.management.api.tail_routes import tail_routes
 from pipelines.management.api.token_routes import audit_routes, key_routes, token_routes
-from pipelines.management.api.tokens import TokenStore
+from pipelines.management.api.token_store import TokenStore
 from pipelines.management.api.try_routes import try_routes
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.sides_reader import SidesReader

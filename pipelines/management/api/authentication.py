@@ -6,7 +6,8 @@ from pipelines.management.api.callers import Caller, ClaimNames, Person, person_
 from pipelines.management.api.member_store import MemberStore
 from pipelines.management.api.permissions import Role, higher
 from pipelines.management.api.teams import Membership
-from pipelines.management.api.tokens import PREFIX, Token, TokenStore
+from pipelines.management.api.token_store import TokenStore
+from pipelines.management.api.tokens import PREFIX, Token
 from shared.oidc.errors import TokenRefusedError
 from shared.oidc.verifier import MOST_TOKEN, Verifier
 from shared.runtime.clock import Clock

@@ -6,15 +6,16 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Depends, Query, Request, Response
 from msgspec import Meta, Struct
 
-from pipelines.management.api import intent, requests, views
+from pipelines.management.api import requests, views
 from pipelines.management.api.access import Access, body_reader
 from pipelines.management.api.dead_letters import MOST_REPLAYED, DeadLetters, Wanted
 from pipelines.management.api.declared import route
 from pipelines.management.api.document_routes import decoded
 from pipelines.management.api.documents import Documents
+from pipelines.management.api.intent import wrong_request
 from pipelines.management.api.leaving import Leaving, named
 from pipelines.management.api.permissions import Action
-from pipelines.management.api.problems import FieldError, ProblemError, not_found
+from pipelines.management.api.problems import not_found
 from shared.contracts.documents import Pipe
 from shared.contracts.timestamps import parse_time
 from shared.dead_letters.dead_letter import DeadLetter, Filter, LeadsTo, facts, reference
@@ -66,7 +67,7 @@ def _add_list(router: APIRouter, letters: DeadLetters, documents: Documents, acc
             limit=requests.limit(limit),
             replayed_too=requests.flag("all", every),
         )
-        page, replayed = letters.page(_leads_to(_pipes(documents, tenant)), wanted)
+        page, replayed = letters.page(tenant, _leads_to(_pipes(documents, tenant)), wanted)
         items = [_in_short(letter, replayed) for letter in page.letters]
         return views.json_response({"items": items, **_further(page.following, cut=page.cut)})
 
@@ -80,7 +81,7 @@ def _add_one(router: APIRouter, letters: DeadLetters, documents: Documents, acce
         if place is None:
             raise not_found()
         pipes = _pipes(documents, tenant)
-        found = letters.one(_leads_to(pipes), Filter(tenant=tenant, places=frozenset((place,))))
+        found = letters.one(tenant, _leads_to(pipes), Filter(tenant=tenant, places=frozenset((place,))))
         if found is None:
             raise not_found()
         letter, replayed = found
@@ -102,7 +103,7 @@ def _add_replay(
     ) -> Response:
         dry = request.state.dry_run = requests.flag("dry_run", dry_run)
         wanted = _wanted(tenant, decoded(_Replay, body))
-        done = letters.replay(_leads_to(_pipes(documents, tenant)), wanted, dry_run=dry)
+        done = letters.replay(tenant, _leads_to(_pipes(documents, tenant)), wanted, dry_run=dry)
         request.state.detail = f"{done.replayed} replayed, {done.replayed_before} replayed before"
         counts = {
             "dry_run": dry,
@@ -127,7 +128,7 @@ def _asked(  # noqa: PLR0913, PLR0917  # the parameters of a list
 
 def _wanted(tenant: str, asked: _Replay) -> Wanted:
     if (asked.letters is None) == (asked.filter is None):
-        raise _wrong("", "names neither letters nor a filter, or both", "give `letters` or `filter`")
+        raise wrong_request("", "names neither letters nor a filter, or both", "give `letters` or `filter`")
     if asked.letters is None:
         assert asked.filter is not None
         found = _filter(tenant, asked.filter, "/filter")
@@ -135,7 +136,7 @@ def _wanted(tenant: str, asked: _Replay) -> Wanted:
     places = [reference(text) for text in asked.letters]
     if None in places:
         at = places.index(None)
-        raise _wrong(f"/letters/{at}", "is no letter", "write `partition/offset`, as the list has it")
+        raise wrong_request(f"/letters/{at}", "is no letter", "write `partition/offset`, as the list has it")
     known = frozenset(place for place in places if place is not None)
     return Wanted(filter=Filter(tenant=tenant, places=known), limit=len(known))
 
@@ -154,7 +155,7 @@ def _filter(tenant: str, asked: _Conditions, below: str) -> Filter:
 def _moment(text: str | None, pointer: str) -> int | None:
     found = None if text is None else parse_time(text)
     if text is not None and found is None:
-        raise _wrong(pointer, "is not a time", "write it like 2026-01-31T12:00:00Z")
+        raise wrong_request(pointer, "is not a time", "write it like 2026-01-31T12:00:00Z")
     return None if found is None else max(0, found)
 
 
@@ -185,7 +186,3 @@ def _in_short(letter: DeadLetter, replayed: ReplayedLetters) -> dict[str, Any]:
 def _further(following: Position | None, *, cut: bool) -> dict[str, Any]:
     text = None if following is None else position_text(following)
     return {"next": requests.cursor_of(text), "cut": cut}
-
-
-def _wrong(pointer: str, detail: str, fix: str) -> ProblemError:
-    return intent.wrong([FieldError(document="request", pointer=pointer, detail=detail, fix=fix)])

@@ -11,7 +11,7 @@ from confluent_kafka import KafkaException
 from msgspec import Struct
 from msgspec.structs import replace
 
-from pipelines.management.api.problems import ProblemError, busy, no_brokers
+from pipelines.management.api.problems import ProblemError, busy, no_brokers, tenant_busy
 from shared.contracts.replays import LetterKey
 from shared.dead_letters.dead_letter import DeadLetter, Filter, LeadsTo, still_open
 from shared.dead_letters.replayed import ReplayedLetters
@@ -19,12 +19,15 @@ from shared.dead_letters.replayer import NotReplayedError, Replayer
 from shared.dead_letters.search import Bounds, Page, Position, search
 from shared.dead_letters.store import DeadLetterStore
 from shared.runtime.clock import Clock
-from shared.runtime.concurrency_limit import ConcurrencyLimit
+from shared.runtime.concurrency_limit import TenantConcurrencyLimit
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
-AT_ONCE: Final = 2
+AT_ONCE: Final = 3
 """Requests that a process handles at the same time."""
+
+OF_TENANT: Final = 2
+_AGAIN_SECONDS: Final = 1
 
 MOST_REPLAYED: Final = 1_000
 """Letters of one replay."""
@@ -65,24 +68,28 @@ class DeadLetters:
         """`bootstrap` is the side's brokers; empty if this API has none."""
         self._bootstrap, self._clock = bootstrap, clock
         self._known = ReplayedLetters()
-        self._permits = ConcurrencyLimit(AT_ONCE, partial(busy, 1))
+        self._permits = TenantConcurrencyLimit(
+            AT_ONCE, OF_TENANT, partial(busy, _AGAIN_SECONDS), partial(tenant_busy, _AGAIN_SECONDS)
+        )
         self._replaying = threading.Lock()
 
-    def page(self, leads_to: LeadsTo, wanted: Wanted) -> tuple[Page, ReplayedLetters]:
+    def page(self, tenant: str, leads_to: LeadsTo, wanted: Wanted) -> tuple[Page, ReplayedLetters]:
         """The newest letters that are wanted, and which were replayed."""
-        with self._opened(leads_to) as store:
+        with self._opened(tenant, leads_to) as store:
             return self._searched(store, wanted), store.replayed
 
-    def one(self, leads_to: LeadsTo, wanted: Filter) -> tuple[DeadLetter, ReplayedLetters] | None:
+    def one(
+        self, tenant: str, leads_to: LeadsTo, wanted: Filter
+    ) -> tuple[DeadLetter, ReplayedLetters] | None:
         """The letter at a place, with its data; None if there is none."""
-        with self._opened(leads_to) as store:
+        with self._opened(tenant, leads_to) as store:
             found = next(store.letters(wanted), None)
             return None if found is None else (found, store.replayed)
 
-    def replay(self, leads_to: LeadsTo, wanted: Wanted, *, dry_run: bool) -> Replayed:
+    def replay(self, tenant: str, leads_to: LeadsTo, wanted: Wanted, *, dry_run: bool) -> Replayed:
         """Replay the wanted letters that were not replayed before; each once, whoever asks how often."""
         # One after the other: the later one sees what the earlier one has replayed.
-        with self._opened(leads_to) as store, self._replaying:
+        with self._opened(tenant, leads_to) as store, self._replaying:
             store.refresh()
             return self._replayed(store, wanted, dry_run=dry_run)
 
@@ -119,10 +126,10 @@ class DeadLetters:
         return replayer.sent
 
     @contextmanager
-    def _opened(self, leads_to: LeadsTo) -> Iterator[DeadLetterStore]:
+    def _opened(self, tenant: str, leads_to: LeadsTo) -> Iterator[DeadLetterStore]:
         if not self._bootstrap:
             raise no_brokers()
-        with self._permits.permit():
+        with self._permits.permit(tenant):
             try:
                 with DeadLetterStore(self._bootstrap, leads_to, self._known, _BROKERS_SECONDS) as store:
                     yield store

@@ -1,5 +1,6 @@
 """Routes of documents, their history and bundles."""
 
+from collections import Counter
 from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -13,8 +14,9 @@ from pipelines.management.api.access import Access, body_reader
 from pipelines.management.api.callers import Caller
 from pipelines.management.api.declared import route
 from pipelines.management.api.documents import Documents
+from pipelines.management.api.intent import wrong_request
 from pipelines.management.api.permissions import Action
-from pipelines.management.api.problems import ProblemError, not_found
+from pipelines.management.api.problems import not_found
 from pipelines.management.api.rollouts import Rollouts
 from shared.contracts.document_items import Change, DocumentKey, StoredDocument, live_version
 
@@ -50,7 +52,7 @@ def decoded(kind: type[Any], body: bytes) -> Any:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, f"body: {error}") from None
+        raise intent.wrong_body(error) from None
 
 
 def document_routes(documents: Documents, rollouts: Rollouts, access: Access, body_bytes: int) -> APIRouter:
@@ -155,6 +157,7 @@ def _add_apply(router: APIRouter, documents: Documents, access: Access, most: in
     ) -> Response:
         dry = _dry(request, dry_run)
         bundle: Bundle = decoded(Bundle, body)
+        _refuse_other_than_documents(bundle)
         raws = [intent.within(tenant, raw) for raw in bundle.documents]
         gone = [
             Change(key=key, document=None, expected=bundle.expected.get(str(key))) for key in bundle.delete
@@ -198,7 +201,7 @@ def _shown(stored: StoredDocument) -> Response:
 
 def _version(given: int) -> int:
     if not 1 <= given < 10**9:
-        raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "version: give one of the history")
+        raise wrong_request("/version", "is no version", "give one of the history")
     return given
 
 
@@ -208,10 +211,20 @@ def _dry(request: Request, text: str | None) -> bool:
 
 
 def _refuse_unnamed(bundle: Bundle, asked: Sequence[DocumentKey]) -> None:
-    for key in bundle.delete:
+    for at, key in enumerate(bundle.delete):
         if key.kind not in intent.PLURALS.values() or not requests.is_name(key.name):
-            raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, f"delete: {str(key)[:80]!r} is no document")
+            said = f"{str(key)[:80]!r} is no document"
+            raise wrong_request(f"/delete/{at}", said, "give the kind and name of one")
     left = bundle.expected.keys() - {str(key) for key in asked}
     if left:
-        said = f"expected: {sorted(left)[0][:80]!r} is not in this bundle"
-        raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, said)
+        said = f"{sorted(left)[0][:80]!r} is not in this bundle"
+        raise wrong_request("/expected", said, "leave it out, or add the document")
+    twice = [key for key, count in Counter(asked).items() if count > 1]
+    if twice:
+        raise wrong_request("/documents", f"{twice[0]} is given twice", "leave one of them out")
+
+
+def _refuse_other_than_documents(bundle: Bundle) -> None:
+    for at, raw in enumerate(bundle.documents):
+        if not isinstance(raw, dict):
+            raise wrong_request(f"/documents/{at}", "is no document", "write a mapping with its `kind`")

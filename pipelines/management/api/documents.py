@@ -21,7 +21,8 @@ from shared.contracts.document_items import (
     TooManyChangesError,
     VersionConflictError,
     WriteKeyTakenError,
-    check_count,
+    check_changed,
+    check_planned,
     live_version,
 )
 from shared.contracts.document_status import DocumentStatus, current, document_and_side, status_partition
@@ -95,10 +96,10 @@ class Documents:
         Raises:
             ProblemError: 413 for too many documents.
         """
+        check = check_planned if dry_run else check_changed
         with _refused():
-            check_count(len(keys), dry_run=dry_run)
-        apart = {str(key): key for key in keys}  # as the table tells them apart: names are not checked yet
-        found = self.table.current(tenant, list(apart.values()))
+            check(len(keys))
+        found = self.table.current(tenant, keys)
         return {key: live_version(found.get(key)) for key in keys}
 
     def put(  # noqa: PLR0913  # the parts of one request

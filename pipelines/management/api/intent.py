@@ -4,12 +4,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Final
 
+import msgspec
+
 from pipelines.management.api.problems import FieldError, ProblemError, pointer
 from shared.contracts.document_items import DocumentKey, StoredDocument
 from shared.contracts.document_parsing import parse
 from shared.contracts.documents import OWN_TENANTS, Catalogue, Document, Entry, Pipe, sealed, topic_key
 from shared.contracts.egress_policy import EgressPolicy
 from shared.documents.check import field_problems
+from shared.documents.problems import plain
 from shared.documents.reach import out_of_reach
 
 PLURALS: Final = {
@@ -108,6 +111,17 @@ def wrong(errors: Sequence[FieldError]) -> ProblemError:
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
     said = f"{first.document}: {first.pointer or '/'}: {first.detail}{more}"
     return ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, said, errors=errors)
+
+
+def wrong_request(where: str, detail: str, fix: str) -> ProblemError:
+    """A request that cannot be taken for what is at a JSON pointer in it."""
+    return wrong([FieldError(document="request", pointer=where, detail=detail, fix=fix)])
+
+
+def wrong_body(error: msgspec.ValidationError) -> ProblemError:
+    """A body that is JSON, and not what its route takes."""
+    message, _, below = str(error).partition(" - at `$")
+    return wrong_request(pointer(f"${below.rstrip('`')}"), plain(message), "")
 
 
 def refuse_own(tenant: str) -> None:

@@ -8,6 +8,7 @@ from msgspec.structs import asdict
 from shared.contracts import key_usage
 from shared.contracts.document_items import StoredDocument
 from shared.contracts.documents import Source, key_digest, key_id
+from shared.contracts.write_keys import WriteKey
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.item_store import ItemStore
 from shared.runtime.clock import Clock
@@ -23,18 +24,6 @@ class KeyNote(Struct, frozen=True, kw_only=True):
     last_four: str
     made_ms: int
     made_by: str
-
-
-class WriteKey(Struct, frozen=True, kw_only=True):
-    """A key as it is listed; of one that a document brought, only the id is known."""
-
-    id: str
-    label: str = ""
-    last_four: str = ""
-    made_ms: int | None = None
-    made_by: str = ""
-    used_ms: int | None = None
-    """When a request last came with it, epoch milliseconds; up to ten minutes too early."""
 
 
 class KeyNotes:
@@ -58,8 +47,11 @@ class KeyNotes:
         return WriteKey(id=known, **asdict(note))
 
     def remove(self, tenant: str, source: str, known: str) -> None:
-        """Forget a key by its id."""
-        self._notes.delete(_partition(tenant), _sort_key(source, known))
+        """Forget a key that is removed, by its id; the note that a store keeps all the same means nothing."""
+        try:
+            self._notes.delete(_partition(tenant), _sort_key(source, known))
+        except StoreError as error:
+            _log.warning("note of a write key is left", extra={"source": source, "error": str(error)})
 
     def listed(self, tenant: str, stored: StoredDocument) -> list[WriteKey]:
         """The keys of a source that is there."""

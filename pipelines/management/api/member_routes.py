@@ -8,13 +8,13 @@ from fastapi import APIRouter, Depends, Request, Response
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from pipelines.management.api import views
+from pipelines.management.api import intent, views
 from pipelines.management.api.access import Access, bearer_of, body_reader, unauthorized
 from pipelines.management.api.authentication import Authentication
 from pipelines.management.api.callers import Caller
 from pipelines.management.api.declared import route
 from pipelines.management.api.document_routes import decoded
-from pipelines.management.api.intent import refuse_own
+from pipelines.management.api.intent import wrong_request
 from pipelines.management.api.member_store import INVITATION_PREFIX, MemberStore, TenantRecord
 from pipelines.management.api.permissions import Action, Role, may_grant
 from pipelines.management.api.problems import ProblemError, not_found
@@ -49,7 +49,7 @@ def member_routes(store: MemberStore, access: Access, clock: Clock, body_bytes: 
 
     @router.put(_TENANT, **route(201, 200, 409))
     def make(tenant: str, caller: Annotated[Caller, Depends(access.guard(Action.OPERATE))]) -> Response:
-        refuse_own(tenant)
+        intent.refuse_own(tenant)
         record = TenantRecord(made_ms=clock(), made_by=caller.signature)
         there = store.make_tenant(tenant, record)
         status = HTTPStatus.CREATED if there is None else HTTPStatus.OK
@@ -105,7 +105,7 @@ def invitation_routes(store: MemberStore, access: Access, clock: Clock, body_byt
         body: Annotated[bytes, Depends(body_reader(body_bytes))],
     ) -> Response:
         asked: _NewInvitation = decoded(_NewInvitation, body)
-        refuse_own(tenant)
+        intent.refuse_own(tenant)
         _refuse_role(caller, asked.role)
         by, now = caller.signature, clock()
         try:
@@ -203,9 +203,7 @@ def _operates(caller: Caller) -> bool:
 
 def _refuse_role(caller: Caller, wanted: Role) -> None:
     if wanted is Role.OPERATOR:
-        raise ProblemError(
-            HTTPStatus.UNPROCESSABLE_ENTITY, "role: operators belong to no tenant; see POST /v1/tokens"
-        )
+        raise wrong_request("/role", "operators belong to no tenant", "see POST /v1/tokens")
     if caller.role is None or not may_grant(caller.role, wanted):
         raise ProblemError(HTTPStatus.FORBIDDEN, f"the role {caller.role} may not give {wanted}")
 

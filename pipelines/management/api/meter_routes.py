@@ -1,5 +1,6 @@
 """Routes of a tenant's own meter: what observe knows of it, under the same tokens."""
 
+from functools import partial
 from typing import Annotated, Final
 from urllib.parse import quote
 
@@ -9,12 +10,15 @@ from pipelines.management.api.access import Access
 from pipelines.management.api.declared import route
 from pipelines.management.api.observe_client import ObserveClient
 from pipelines.management.api.permissions import Action
-from pipelines.management.api.problems import NotBegunError
-from shared.runtime.concurrency_limit import ConcurrencyLimit
+from pipelines.management.api.problems import NotBegunError, tenant_busy
+from shared.runtime.concurrency_limit import TenantConcurrencyLimit
 
 Text = Annotated[str | None, Query()]
 SEARCHES_AT_ONCE: Final = 2
 """Each holds a thread for as long as observe reads topics: they must not take those of other requests."""
+
+SEARCHES_OF_TENANT: Final = 1
+_AGAIN_SECONDS: Final = 5
 
 _ROOT: Final = "/v1/tenants/{tenant}/meter"
 
@@ -22,7 +26,9 @@ _ROOT: Final = "/v1/tenants/{tenant}/meter"
 def meter_routes(observe: ObserveClient, access: Access) -> APIRouter:
     """The routes. Handlers run on threads: they wait for observe."""
     router = APIRouter(dependencies=[Depends(access.guard(Action.READ))])
-    searches = ConcurrencyLimit(SEARCHES_AT_ONCE, _busy)
+    searches = TenantConcurrencyLimit(
+        SEARCHES_AT_ONCE, SEARCHES_OF_TENANT, _busy, partial(tenant_busy, _AGAIN_SECONDS)
+    )
 
     def answer(tenant: str, path: str, **query: str | None) -> Response:
         return Response(observe.get(tenant, path, query), media_type="application/json")
@@ -65,7 +71,7 @@ def meter_routes(observe: ObserveClient, access: Access) -> APIRouter:
 
     @router.get(_ROOT + "/events/{event_id:path}", **route(200))
     def event(tenant: str, event_id: str, since: Text = None) -> Response:
-        with searches.permit():
+        with searches.permit(tenant):
             return answer(tenant, f"/v1/events/{quote(event_id, safe='')}", since=since)
 
     return router
@@ -73,4 +79,4 @@ def meter_routes(observe: ObserveClient, access: Access) -> APIRouter:
 
 def _busy() -> NotBegunError:
     said = f"{SEARCHES_AT_ONCE} searches for events run already, which is the most at once; try again"
-    return NotBegunError(said, retry_seconds=5)
+    return NotBegunError(said, retry_seconds=_AGAIN_SECONDS)

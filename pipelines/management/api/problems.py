@@ -74,6 +74,13 @@ def busy(retry_seconds: int) -> NotBegunError:
     return NotBegunError("too many of these at once; try again", retry_seconds=retry_seconds)
 
 
+def tenant_busy(retry_seconds: int) -> ProblemError:
+    """Too many requests of a kind are under way for one tenant, although the server could take more."""
+    said = "too many of these at once for this tenant; wait for the others, or try again"
+    headers = {"Retry-After": str(retry_seconds)}
+    return ProblemError(HTTPStatus.TOO_MANY_REQUESTS, said, headers=headers)
+
+
 def no_brokers() -> NotBegunError:
     """The server is of no side whose topics it could read."""
     return NotBegunError("this server has no brokers: its operator sets HIFI_BOOTSTRAP")

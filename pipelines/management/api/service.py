@@ -19,7 +19,7 @@ from pipelines.management.api.rollouts import Rollouts
 from pipelines.management.api.settings import ApiSettings
 from pipelines.management.api.source_keys import SourceKeys
 from pipelines.management.api.tail_feed import TailFeed
-from pipelines.management.api.tokens import Token, TokenStore, write_first_token
+from pipelines.management.api.token_store import TokenStore, write_first_token
 from shared.contracts.document_status import DocumentStatus
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.document_table import DocumentTable
@@ -97,7 +97,7 @@ async def serve(settings: ApiSettings, clock: Clock) -> bool:
     place = (settings.documents_table, settings.documents_endpoint)
     table = DocumentTable(*place, limits=settings.tenant_limits)
     table.ensure()
-    tokens = TokenStore(ItemStore(*place, Token))
+    tokens = TokenStore.of_table(*place)
     if settings.token_file is not None and write_first_token(tokens, settings.token_file, clock()):
         _log.info("first operator token made", extra={"file": str(settings.token_file)})
     tls: dict[str, Any] = {}

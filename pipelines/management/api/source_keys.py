@@ -3,11 +3,12 @@
 from http import HTTPStatus
 
 from pipelines.management.api.documents import Documents
-from pipelines.management.api.key_notes import KeyNotes, WriteKey
+from pipelines.management.api.key_notes import KeyNotes
 from pipelines.management.api.problems import ProblemError, not_found
 from pipelines.management.api.write_keys import new_key, with_key, without_key
 from shared.contracts.document_items import DocumentKey
 from shared.contracts.documents import Source
+from shared.contracts.write_keys import WriteKey
 
 
 class SourceKeys:

@@ -14,11 +14,12 @@ from pipelines.management.api.authentication import Authentication
 from pipelines.management.api.callers import Caller
 from pipelines.management.api.declared import route
 from pipelines.management.api.document_routes import decoded
+from pipelines.management.api.intent import wrong_request
 from pipelines.management.api.permissions import Action, Role, may_grant
 from pipelines.management.api.problems import ProblemError, not_found
 from pipelines.management.api.source_keys import SourceKeys
 from pipelines.management.api.teams import Membership
-from pipelines.management.api.tokens import TokensFullError, TokenStore
+from pipelines.management.api.token_store import TokensFullError, TokenStore
 from shared.runtime.clock import Clock
 
 Text = Annotated[str | None, Query()]
@@ -123,8 +124,10 @@ def _add_tokens(  # noqa: PLR0913  # what the routes need
     allowed = Depends(guard)
     where = (_TENANT,) if "{tenant}" in path else ()
 
-    def listing(request: Request) -> Response:
-        return views.listed(store.of(request.path_params.get("tenant")), None)
+    def listing(request: Request, limit: Text = None, cursor: Text = None) -> Response:
+        most, after = requests.limit(limit), requests.after(cursor) or ""
+        left = [each for each in store.of(request.path_params.get("tenant"), clock()) if each.id > after]
+        return views.listed(left[:most], left[most - 1].id if len(left) > most else None)
 
     def make(
         request: Request,
@@ -143,7 +146,7 @@ def _add_tokens(  # noqa: PLR0913  # what the routes need
         return views.json_response(msgspec.to_builtins(made) | {"token": text}, HTTPStatus.CREATED)
 
     def revoke(request: Request, token_id: str) -> Response:
-        if store.revoke(request.path_params.get("tenant"), token_id) is None:
+        if store.revoke(request.path_params.get("tenant"), token_id, clock()) is None:
             raise not_found()
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
@@ -178,9 +181,8 @@ def _refuse_role(token: Caller, wanted: Role, tenant: str | None) -> None:
     if token.role is None or not may_grant(token.role, wanted):
         raise ProblemError(HTTPStatus.FORBIDDEN, f"the role {token.role} may not make a token of {wanted}")
     if (tenant is None) != (wanted is Role.OPERATOR):
-        raise ProblemError(
-            HTTPStatus.UNPROCESSABLE_ENTITY,
-            "role: operators belong to no tenant, and the others to one; see POST /v1/tokens",
+        raise wrong_request(
+            "/role", "operators belong to no tenant, and the others to one", "see POST /v1/tokens"
         )
 
 

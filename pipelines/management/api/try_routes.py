@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from http import HTTPStatus
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -14,9 +13,10 @@ from pipelines.management.api import intent, requests, views
 from pipelines.management.api.access import Access, body_reader
 from pipelines.management.api.declared import route
 from pipelines.management.api.documents import Documents
+from pipelines.management.api.intent import wrong_request
 from pipelines.management.api.permissions import Action
 from pipelines.management.api.preview import PreviewEvent, preview, preview_event
-from pipelines.management.api.problems import FieldError, ProblemError, busy
+from pipelines.management.api.problems import FieldError, busy, tenant_busy
 from pipelines.management.api.rollouts import Rollouts
 from shared.cloudevents.events import RequestContext, read_cloudevent
 from shared.cloudevents.json_validation import PARSE_ERRORS
@@ -27,11 +27,14 @@ from shared.contracts.egress_policy import EgressPolicy
 from shared.contracts.limits import MAX_DOCUMENT_DEPTH
 from shared.documents.nesting import deeper_than
 from shared.runtime.clock import Clock
-from shared.runtime.concurrency_limit import ConcurrencyLimit
+from shared.runtime.concurrency_limit import TenantConcurrencyLimit
 
 Text = Annotated[str | None, Query()]
-AT_ONCE: Final = 2
+AT_ONCE: Final = 3
 """Previews that a process computes at the same time, so that they do not hold up all other requests."""
+
+_OF_TENANT: Final = 2
+_AGAIN_SECONDS: Final = 1
 
 _SECONDS: Final = 1.0
 """Of work, after which an answer ends with the pipe it is at, and `next` goes on."""
@@ -51,7 +54,9 @@ def try_routes(
 ) -> APIRouter:
     """The route."""
     router = APIRouter()
-    tries = ConcurrencyLimit(AT_ONCE, partial(busy, 1))
+    tries = TenantConcurrencyLimit(
+        AT_ONCE, _OF_TENANT, partial(busy, _AGAIN_SECONDS), partial(tenant_busy, _AGAIN_SECONDS)
+    )
 
     @router.post(
         "/v1/tenants/{tenant}/try",
@@ -67,7 +72,7 @@ def try_routes(
     ) -> Response:
         request.state.dry_run = True  # it writes nothing, and nothing is audited
         most, after = requests.limit(limit), requests.after(cursor)
-        with tries.permit():
+        with tries.permit(tenant):
             return _answer(documents, rollouts.as_open, tenant, _asked(body), (most, after), clock())
 
     return router
@@ -99,7 +104,7 @@ def _asked(body: bytes) -> _Asked:
     try:
         asked = msgspec.json.decode(body, type=_Asked)
     except msgspec.ValidationError as error:
-        raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, f"body: {error}") from None
+        raise intent.wrong_body(error) from None
     except PARSE_ERRORS as error:
         raise requests.not_json(error) from None
     if deeper_than(asked.pipe, MAX_DOCUMENT_DEPTH):
@@ -124,11 +129,13 @@ def _chosen(
     """The pipes to try, by name, and the tenant's destinations that they name."""
     if asked.pipe is None:
         if asked.source is None:
-            raise _wrong("", "names neither a source nor a pipe", "give `source`, `pipe` or both")
+            raise wrong_request("", "names neither a source nor a pipe", "give `source`, `pipe` or both")
         return _of_source(documents, tenant, asked.source)
     pipe = _unsaved(tenant, asked) if isinstance(asked.pipe, dict) else _saved(documents, tenant, asked.pipe)
     if asked.source not in (None, pipe.source):
-        raise _wrong("/source", f"is not the pipe's {pipe.source!r}", "leave it out, or write the same")
+        raise wrong_request(
+            "/source", f"is not the pipe's {pipe.source!r}", "leave it out, or write the same"
+        )
     found = documents.table.get(tenant, DocumentKey("destination", pipe.destination))
     known = {} if found is None else {found.key.name: found.document}
     return [pipe], {name: each for name, each in known.items() if isinstance(each, Destination)}
@@ -139,7 +146,7 @@ def _of_source(
 ) -> tuple[Sequence[Pipe], dict[str, Destination]]:
     live = [each.document for each in documents.table.documents(tenant)]
     if not any(isinstance(each, Source) and each.name == source for each in live):
-        raise _wrong(
+        raise wrong_request(
             "/source", f"there is no source {source[:80]!r}", "give the name of one of this tenant's"
         )
     pipes = [each for each in live if isinstance(each, Pipe) and each.source == source]
@@ -150,7 +157,9 @@ def _of_source(
 def _saved(documents: Documents, tenant: str, name: str) -> Pipe:
     found = documents.table.get(tenant, DocumentKey("pipe", name)) if requests.is_name(name) else None
     if found is None or not isinstance(found.document, Pipe):
-        raise _wrong("/pipe", f"there is no pipe {name[:80]!r}", "give the name of one of this tenant's")
+        raise wrong_request(
+            "/pipe", f"there is no pipe {name[:80]!r}", "give the name of one of this tenant's"
+        )
     return found.document
 
 
@@ -162,7 +171,3 @@ def _unsaved(tenant: str, asked: _Asked) -> Pipe:
     document = intent.read(intent.within(tenant, raw, DocumentKey("pipe", str(name))), EgressPolicy())
     assert isinstance(document, Pipe)
     return document
-
-
-def _wrong(pointer: str, detail: str, fix: str) -> ProblemError:
-    return intent.wrong([FieldError(document="request", pointer=pointer, detail=detail, fix=fix)])

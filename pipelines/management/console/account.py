@@ -12,7 +12,6 @@ from pipelines.management.console.api_client import (
     Connector,
     Document,
     Invitation,
-    Key,
     Member,
     NewInvitation,
     NewKey,
@@ -28,6 +27,7 @@ from pipelines.management.console.letters import LetterPage, LetterQuery, Replay
 from pipelines.management.console.session import Identity
 from shared.contracts.live_tail import Message, MessageReader
 from shared.contracts.sides import Sides
+from shared.contracts.write_keys import WriteKey
 
 T = TypeVar("T")
 LETTERS_SHOWN = "50"
@@ -142,10 +142,10 @@ class Account:
         path = path_of("tenants", tenant, "pipes", pipe, "rollout")
         await self._client.send(self._token, "POST", path, {"action": action})
 
-    async def keys(self, tenant: str, source: str) -> list[Key]:
+    async def keys(self, tenant: str, source: str) -> list[WriteKey]:
         """The write keys of a source."""
         return await self._client.listed(
-            self._token, path_of("tenants", tenant, "sources", source, "keys"), Key
+            self._token, path_of("tenants", tenant, "sources", source, "keys"), WriteKey
         )
 
     async def add_key(self, tenant: str, source: str, label: str) -> str:

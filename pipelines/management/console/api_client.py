@@ -75,17 +75,6 @@ class Version(Struct, frozen=True, kw_only=True):
     """Of a new source, once."""
 
 
-class Key(Struct, frozen=True, kw_only=True):
-    """A write key as it is listed."""
-
-    id: str
-    label: str = ""
-    last_four: str = ""
-    made_ms: int | None = None
-    made_by: str = ""
-    used_ms: int | None = None
-
-
 class Connector(Struct, frozen=True, kw_only=True):
     """A connector and the JSON Schema of its options."""
 

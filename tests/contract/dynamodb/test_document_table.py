@@ -81,6 +81,12 @@ def test_a_writer_that_saw_another_version_changes_nothing_of_its_bundle(
     assert [each.key for each in table.documents("acme")] == [key("a")]
 
 
+def test_keys_that_the_table_does_not_tell_apart_are_read_together(table: DocumentTable) -> None:
+    put(table, "a")
+    alike = [DocumentKey("destination/a", "b"), DocumentKey("destination", "a/b")]
+    assert set(table.current("acme", [*alike, key("a"), key("a")])) == {key("a")}
+
+
 def test_two_tenants_documents_of_one_name_have_versions_of_their_own(table: DocumentTable) -> None:
     put(table, "a")
     (other,) = table.write("zoo", [change_of(destination("a", 8, "zoo"))], by="zed", at_ms=1)

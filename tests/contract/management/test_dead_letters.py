@@ -8,7 +8,7 @@ import pytest
 from shared.contracts import headers as h
 from shared.contracts.topics import Topic
 from shared.dead_letters.dead_letter import Filter
-from shared.dead_letters.search import Bounds, search
+from shared.dead_letters.search import Bounds, Position, search
 from shared.dead_letters.store import DeadLetterStore
 from tests.contract.management.api_process import ANY, ApiProcess
 from tests.contract.management.side_records import REFUSED, make_pipes, put_letters
@@ -144,6 +144,25 @@ def test_a_search_ends_after_so_many_records_and_goes_on(topics: str, side: Topi
         assert first.following is not None
         second = search(store, Filter(tenant="a"), first.following, bounds, frozenset())
     assert ([each.event_id for each in second.letters], second.following) == (["e0"], None)
+
+
+def test_a_search_that_is_out_of_time_gives_what_it_has_read_and_goes_on_to_the_end(
+    topics: str, side: Topics
+) -> None:
+    put_letters(side, "slow", "slow.p", range(300))
+    bounds = Bounds(letters=1_000, records=100_000, seconds=0)
+    found: list[str] = []
+    pages = 0
+    position: Position | None = {}
+    with DeadLetterStore(topics, {}) as store:
+        records, partitions = sum(span.records for span in store.spans), len(store.spans)
+        while position is not None:
+            page = search(store, Filter(tenant="slow"), position, bounds, frozenset())
+            found += [each.event_id for each in page.letters]
+            pages, position = pages + 1, page.following
+            assert page.cut == (position is not None)
+    assert found == [f"e{number}" for number in reversed(range(300))]
+    assert pages <= records / 64 + partitions + 1, "each page has what was read for it"
 
 
 def test_a_server_without_brokers_says_so(api: ApiProcess) -> None:

@@ -1,5 +1,6 @@
 """Searches for events hold few threads of the API, however many are asked for."""
 
+import socket
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -8,11 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.management.api.dead_letters import AT_ONCE
 from pipelines.management.api.meter_routes import SEARCHES_AT_ONCE
 from tests.contract.management.api_process import ApiProcess, running_api
 from tests.harness.http_server import QuietHandler, http_served
+from tests.harness.service_process import Answer
+from tests.harness.waiting import eventually
 
-PATH = "/v1/tenants/acme/meter/events/e1"
+
+def path(tenant: str) -> str:
+    return f"/v1/tenants/{tenant}/meter/events/e1"
 
 
 class SlowObserve:
@@ -45,23 +51,63 @@ def observe(dynamodb_local: str, tmp_path: Path) -> Iterator[tuple[ApiProcess, S
         slow.may_end.set()
 
 
-def test_the_third_search_at_once_is_told_to_come_back(observe: tuple[ApiProcess, SlowObserve]) -> None:
+def test_a_search_beyond_the_servers_or_the_tenants_limit_is_refused_with_a_wait(
+    observe: tuple[ApiProcess, SlowObserve],
+) -> None:
     api, slow = observe
+    tenants = [f"t{number}" for number in range(SEARCHES_AT_ONCE)]
     with ThreadPoolExecutor(SEARCHES_AT_ONCE) as pool:
-        running = [pool.submit(api.ask, "GET", PATH) for _ in range(SEARCHES_AT_ONCE)]
-        for _ in running:
-            assert slow.begun.acquire(timeout=20)
-        refused = api.ask("GET", PATH)
+        running = [pool.submit(api.ask, "GET", path(tenants[0]))]
+        assert slow.begun.acquire(timeout=20)
+        refused = api.ask("GET", path(tenants[0]))
+        assert (refused.status, refused.headers["retry-after"]) == (429, "5")
+        assert "for this tenant" in refused.json["detail"]
+        running += [pool.submit(api.ask, "GET", path(tenant)) for tenant in tenants[1:]]
+        for _ in tenants[1:]:
+            assert slow.begun.acquire(timeout=20), "another tenant has room"
+        refused = api.ask("GET", path("one-more"))
         assert (refused.status, refused.headers["retry-after"]) == (503, "5")
         assert "2 searches for events run already" in refused.json["detail"]
         slow.may_end.set()
         assert [each.result().status for each in running] == [200] * SEARCHES_AT_ONCE
-    assert api.ask("GET", PATH).status == 200
+    assert api.ask("GET", path(tenants[0])).status == 200
 
 
 def test_when_observe_is_busy_its_wait_is_passed_on(observe: tuple[ApiProcess, SlowObserve]) -> None:
     api, slow = observe
     slow.busy = True
     slow.may_end.set()
-    answer = api.ask("GET", PATH)
+    answer = api.ask("GET", path("acme"))
     assert (answer.status, answer.headers["retry-after"], answer.json["detail"]) == (503, "7", "busy")
+
+
+@pytest.fixture
+def silent_brokers() -> Iterator[str]:
+    """An address that takes connections and says nothing."""
+    with socket.create_server(("127.0.0.1", 0), backlog=100) as server:
+        yield "{}:{}".format(*server.getsockname())
+
+
+def test_one_tenants_searches_for_dead_letters_leave_room_for_anothers(
+    dynamodb_local: str, tmp_path: Path, silent_brokers: str
+) -> None:
+    ended = threading.Event()
+
+    def letters(tenant: str) -> Answer:
+        return api.ask("GET", f"/v1/tenants/{tenant}/dead-letters")
+
+    def search_on() -> None:
+        while not ended.is_set():
+            letters("busy")
+
+    with (
+        running_api(tmp_path, dynamodb_local, bootstrap=silent_brokers) as api,
+        ThreadPoolExecutor(AT_ONCE) as pool,
+    ):
+        for _ in range(AT_ONCE):
+            pool.submit(search_on)
+        try:
+            eventually(lambda: letters("busy").status == 429, 60, "the tenant has as many as it may have")
+            assert "the side's brokers do not answer" in letters("calm").json["detail"]
+        finally:
+            ended.set()

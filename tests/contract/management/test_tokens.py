@@ -11,8 +11,8 @@ from pathlib import Path
 import boto3
 
 from pipelines.management.api.permissions import Role
-from pipelines.management.api.tokens import DAY_MS, MOST_FORGOTTEN, MOST_TOKENS, Token, TokenStore, new_token
-from shared.dynamodb.item_store import ItemStore
+from pipelines.management.api.token_store import MOST_FORGOTTEN, MOST_TOKENS, TokenStore
+from pipelines.management.api.tokens import DAY_MS, new_token
 from tests.contract.management.api_process import NEW, ApiProcess, destination
 from tests.harness.waiting import eventually, free_port
 
@@ -85,7 +85,10 @@ def test_a_tenant_has_a_hundred_valid_tokens_at_most_even_if_many_ask_at_once(ap
         pass
     assert (refused.status, "100 tokens are valid here" in refused.text) == (409, True)
     assert "revoke one" in refused.json["detail"]
-    valid = [each for each in api.ask("GET", path).json["items"] if each["expires_ms"] is None]
+    first = api.ask("GET", path).json
+    rest = api.ask("GET", f"{path}?cursor={first['next']}").json
+    assert (len(first["items"]), rest["next"]) == (100, None), "in pages, as other lists"
+    valid = [each for each in [*first["items"], *rest["items"]] if each["expires_ms"] is None]
     assert len(valid) == MOST_TOKENS
     assert api.ask("DELETE", f"{path}/{valid[0]['id']}").status == 204
     assert api.ask("POST", path, asked).status == 201
@@ -94,13 +97,13 @@ def test_a_tenant_has_a_hundred_valid_tokens_at_most_even_if_many_ask_at_once(ap
 
 def test_expired_tokens_do_not_fill_the_table(api: ApiProcess) -> None:
     path = "/v1/tenants/brief/tokens"
-    store = TokenStore(ItemStore(api.table, api.endpoint, Token))
+    store = TokenStore.of_table(api.table, api.endpoint)
     for n in range(MOST_TOKENS + MOST_FORGOTTEN + 10):
         text, token = new_token(Role.VIEWER, "brief", label="x", by="x", now_ms=n, days=1 / DAY_MS)
         store.keep(text, token)
     for _ in range(2):
         api.token("brief", "viewer")
-    kept = api.ask("GET", path).json["items"]
+    kept = api.ask("GET", f"{path}?limit=200").json["items"]
     assert len(kept) == MOST_TOKENS + 2
     assert min(each["made_ms"] for each in kept) == MOST_FORGOTTEN + 10
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from pipelines.management.console.api_client import Document, FieldError
 from pipelines.management.console.forms.fields import Field, Shape
 from pipelines.management.console.forms.yaml_text import written
-from shared.documents.yaml_bounds import YamlError
+from shared.contracts.yaml_bounds import YamlError
 from shared.documents.yaml_loader import sections
 
 Typed = Mapping[str, str | bool | None]

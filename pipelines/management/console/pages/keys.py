@@ -3,18 +3,19 @@
 from nicegui import ui
 
 from pipelines.management.console import formatting
-from pipelines.management.console.api_client import Key, ProblemError
+from pipelines.management.console.api_client import ProblemError
 from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.html import Markup, joined, tag
 from pipelines.management.console.pages.frame import agreed, button, show_key
 from pipelines.management.console.pages.visit import Visit, refusal
 from pipelines.management.console.panels.base import pickable, table, write
+from shared.contracts.write_keys import WriteKey
 
 
 class Keys:
     """The panel."""
 
-    def __init__(self, visit: Visit, source: str, keys: list[Key]) -> None:
+    def __init__(self, visit: Visit, source: str, keys: list[WriteKey]) -> None:
         self._visit, self._source = visit, source
         self._list = pickable(self._remove)
         self._show(keys)
@@ -25,7 +26,7 @@ class Keys:
                 )
                 button("Make a key", lambda: None, "key-add", "main").props("type=submit")
 
-    def _show(self, keys: list[Key]) -> None:
+    def _show(self, keys: list[WriteKey]) -> None:
         may = self._visit.session.identity.writes
         titles = ["Label", "Key", "Made, UTC", "Last used, UTC", "By", *([""] if may else [])]
         self._list.content = table("keys", titles, [_row(each, may) for each in keys])
@@ -59,7 +60,7 @@ class Keys:
         await self._visit.change(load())
 
 
-def _row(key: Key, may: bool) -> Markup:
+def _row(key: WriteKey, may: bool) -> Markup:
     name = key.label or "no label"
     remove = tag(
         "button",
@@ -93,7 +94,7 @@ def keys_head() -> Markup:
     )
 
 
-def show_keys(visit: Visit, source: str, keys: list[Key]) -> None:
+def show_keys(visit: Visit, source: str, keys: list[WriteKey]) -> None:
     """The section of a source's page."""
     with ui.element("section").classes("card span-12").props("data-testid=write-keys"):
         write(keys_head())

@@ -155,6 +155,12 @@ def test_a_file_of_its_owner_alone_is_read(tmp_path: Path, text: str) -> None:
     assert found == ({"a": VALUE, "c/d.e": "long\ntext\n", "z": None} if text else dict.fromkeys(found))
 
 
+LAUGHS = f"a: {VALUE}\na0: &a0 {{b: {VALUE}}}\n" + "\n".join(
+    f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 10)}]}}" for n in range(1, 7)
+)
+"""A few lines whose aliases stand for a million values."""
+
+
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o644, 0o660, 0o610])
 def test_a_file_that_others_may_read_is_refused_with_the_fix(tmp_path: Path, mode: int) -> None:
     path = written(tmp_path, f"a: {VALUE}")
@@ -175,6 +181,8 @@ def test_a_file_that_others_may_read_is_refused_with_the_fix(tmp_path: Path, mod
         ("a:", "put the value of 'a' in quotes"),
         (f"a: !!python/object:{VALUE} {VALUE}", "is not YAML"),
         (f"\x00{VALUE}", "is not YAML"),
+        (LAUGHS, "line 6: aliases repeat more than"),
+        (f"a: &a [{VALUE}, *a]", "line 1: an alias inside its own anchor"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_without_a_word_of_it(

@@ -1,45 +1,56 @@
 """A store that fails while a token is made leaves no token whose text is lost."""
 
 import logging
+from collections.abc import Collection
 from typing import Any
 
 import pytest
 
 from pipelines.management.api.permissions import Role
-from pipelines.management.api.tokens import (
-    DAY_MS,
-    MOST_FORGOTTEN,
-    MOST_TOKENS,
-    Token,
-    TokensFullError,
-    TokenStore,
-    new_token,
-)
+from pipelines.management.api.token_index import MIGRATION, MIGRATIONS, TokenIndex
+from pipelines.management.api.token_store import MOST_FORGOTTEN, MOST_TOKENS, TokensFullError, TokenStore
+from pipelines.management.api.tokens import DAY_MS, TOKENS, Token, new_token
 from shared.dynamodb.client import StoreError
 
 NOW = 10 * DAY_MS
 
 
 class Items:
-    """Tokens in memory; the operations named in `fails` do not work."""
+    """Tokens and where they are, in memory; the operations named in `fails` do not work."""
 
     def __init__(self) -> None:
-        self.kept: dict[str, Token] = {}
+        self.rows: dict[tuple[str, str], Any] = {(MIGRATIONS, MIGRATION): 0}
         self.fails: set[str] = set()
         self.deletes = 0
 
-    def put(self, _: str, sort: str, token: Token) -> None:
-        self.kept[sort] = token
-        self._check("put")  # as if the answer were lost
+    @property
+    def kept(self) -> list[Token]:
+        """Tokens that are valid or have been."""
+        return [row for (partition, _), row in self.rows.items() if partition == TOKENS]
 
-    def all(self, _: str) -> list[tuple[str, Token]]:
+    def get(self, partition: str, sort: str) -> Any:
+        return self.rows.get((partition, sort))
+
+    def put(self, partition: str, sort: str, item: Any) -> None:
+        self.rows[partition, sort] = item
+        if partition == TOKENS:
+            self._check("put")  # as if the answer were lost
+
+    def put_after(self, *_: object) -> bool:
+        return False  # it is there already
+
+    def all(self, partition: str, prefix: str = "") -> list[tuple[str, Any]]:
         self._check("all")
-        return sorted(self.kept.items())
+        found = ((sort, row) for (at, sort), row in self.rows.items() if at == partition)
+        return sorted((sort, row) for sort, row in found if sort.startswith(prefix))
 
-    def delete(self, _: str, sort: str) -> None:
-        self.deletes += 1
+    def those(self, partition: str, sorts: Collection[str]) -> list[tuple[str, Any]]:
+        return [(sort, self.rows[partition, sort]) for sort in sorts if (partition, sort) in self.rows]
+
+    def delete(self, partition: str, sort: str) -> None:
+        self.deletes += partition == TOKENS
         self._check("delete")
-        self.kept.pop(sort, None)
+        self.rows.pop((partition, sort), None)
 
     def _check(self, operation: str) -> None:
         if operation in self.fails:
@@ -53,7 +64,7 @@ def items() -> Items:
 
 def store(items: Items) -> TokenStore:
     given: Any = items
-    return TokenStore(given)
+    return TokenStore(given, TokenIndex(given, given, given))
 
 
 def make(items: Items) -> tuple[str, Token]:
@@ -81,7 +92,7 @@ def test_one_that_cannot_be_deleted_either_is_logged_by_its_id(
     items.fails = fails
     with pytest.raises(StoreError, match=f"{error} failed"):
         make(items)
-    (left,) = items.kept.values()
+    (left,) = items.kept
     (record,) = caplog.records
     assert (record.levelno, record.__dict__["token"]) == (logging.ERROR, left.id)
 
@@ -100,7 +111,7 @@ def test_what_expired_is_forgotten_few_at_a_time_and_the_oldest_first(items: Ite
     fill(items, MOST_TOKENS + 2 * MOST_FORGOTTEN, days=1)
     _, token = make(items)
     assert items.deletes == MOST_FORGOTTEN
-    expired = [each.made_ms for each in items.kept.values() if each != token]
+    expired = [each.made_ms for each in items.kept if each != token]
     assert min(expired) == MOST_FORGOTTEN
 
 
@@ -110,6 +121,6 @@ def test_a_token_is_answered_though_nothing_can_be_forgotten(
     fill(items, MOST_TOKENS + 5, days=1)
     items.fails = {"delete"}
     _, token = make(items)
-    assert token in items.kept.values()
+    assert token in items.kept
     assert items.deletes == 1, "a store that fails is not asked again"
     assert [record.levelno for record in caplog.records] == [logging.WARNING]

@@ -38,7 +38,7 @@ class _Extent(Struct, frozen=True):
 class BoundedLoader(yaml.SafeLoader):
     """Refuses with YamlError, at the line of the alias or value that goes too far."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str | bytes) -> None:
         super().__init__(text)
         self._allowed = ALIASED_CHARACTERS + len(text)
         self._left = self._allowed
@@ -85,6 +85,20 @@ class BoundedLoader(yaml.SafeLoader):
             said = f"nested more than {MAX_DOCUMENT_DEPTH} levels deep; write it flatter"
             raise YamlError(line, "$", said)
         self._deepest = max(self._deepest, depth)
+
+
+def load_bounded(text: str | bytes) -> Any:
+    """The document in a text, as PyYAML's safe loader has it.
+
+    Raises:
+        YamlError: if it becomes too large or too deep.
+        yaml.YAMLError: if it is not YAML.
+    """
+    loader = BoundedLoader(text)
+    try:
+        return loader.get_single_data()
+    finally:
+        loader.dispose()
 
 
 def _line(event: NodeEvent) -> int:

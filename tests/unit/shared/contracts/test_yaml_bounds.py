@@ -6,7 +6,7 @@ import tracemalloc
 import pytest
 
 from shared.contracts.limits import MAX_DOCUMENT_DEPTH
-from shared.documents.yaml_bounds import YamlError
+from shared.contracts.yaml_bounds import YamlError
 from shared.documents.yaml_loader import sections
 
 SECONDS = 2.0
