@@ -58,10 +58,9 @@ class Network(Construct):
         self.gateway = InternetGateway(self, "internet", vpc_id=self._vpc.id, tags={"Name": prefix})
         """Of the public subnets: what has public addresses there can only be made after it."""
 
-        gateway = self.gateway
-        public = self._public_subnets(zones, gateway)
+        public = self._public_subnets(zones, self.gateway)
         self._public_subnets_made = [subnet for _, subnet in public]
-        nats = [self._nat(zone, subnet, gateway) for zone, subnet in public[: settings.nat_gateways]]
+        nats = [self._nat(zone, subnet, self.gateway) for zone, subnet in public[: settings.nat_gateways]]
         self.nat_addresses = [str(nat.public_ip) for nat in nats]
         self.zones = [zone.zone for zone in zones]
         self._private_tables: list[RouteTable] = []

@@ -13,7 +13,6 @@ from pipelines.control.deploy import sufficiency
 from pipelines.control.deploy.backend import (
     Backend,
     BackendError,
-    CannotReplayError,
     Obstacle,
     Readiness,
     Remains,
@@ -21,21 +20,18 @@ from pipelines.control.deploy.backend import (
 )
 from pipelines.control.deploy.moved_traffic import share_of
 from pipelines.control.deploy.policy import JUDGED, WATCHED, Policy, percent, pinned
-from pipelines.control.deploy.replays import replay_positions
+from pipelines.control.deploy.rewinding import rewind
 from pipelines.control.deploy.seen import Seen
 from pipelines.control.deploy.traffic_minutes import first_minute, first_whole_minute, last_minute
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.release_steps import Kind, Step
-from shared.contracts.releases import Positions, Release
-from shared.contracts.replay_range import REPLAYING_NODE
+from shared.contracts.releases import Release
 
 _FOLLOWING_MINUTES: Final = 5
 """A minute is known to have had no events if a later one is settled, which has the canary's at least."""
 
 _TO_FORMER: Final = (Kind.BURST_OFF, Kind.ROLLBACK)
 """They bring a version that has served before: the way back is to be short."""
-
-_REPLAYED: Final = "goes back to the snapshot; what went through since is replayed"
 
 
 class Operations:
@@ -218,16 +214,15 @@ class Operations:
 
     def _settle(self, release: Release, seen: Seen) -> Seen:
         """A version may have broken its meter, or all of it: the step waits a while, and then goes on."""
-        with suppress(BackendError):
-            seen = replace(seen, readiness=self._backend.readiness(release.target))
+        seen = self._still_runs(release, seen)
         with suppress(BackendError):
             seen = replace(seen, minutes=self._carried(release, release.target))
         with suppress(BackendError):
             seen = replace(seen, former_minutes=self._carried(release, release.former))
         return seen
 
-    def _linger(self, release: Release, seen: Seen) -> Seen:
-        """Asks for nothing that the step could not do without: a bad version may not answer."""
+    def _still_runs(self, release: Release, seen: Seen) -> Seen:
+        """Whether the version that is put right runs, if that can be known: a bad one may not answer."""
         with suppress(BackendError):
             seen = replace(seen, readiness=self._backend.readiness(release.faulty))
         return seen
@@ -254,33 +249,7 @@ class Operations:
         return replace(seen, deployed={side: self._backend.deployed(side)})
 
     def _rewind(self, release: Release, seen: Seen) -> Seen:
-        left_at, spoilt = self._stood(release)
-        if left_at is None:
-            return replace(seen, restored="positions are left as they are")
-        cause = f"; {', '.join(spoilt)} from the snapshot, as it cannot be read" if spoilt else ""
-        if release.snapshot and (release.replay or REPLAYING_NODE in spoilt):
-            begin = replay_positions(release.snapshot, left_at)
-            try:
-                self._restore(release, begin, left_at)
-                return replace(seen, restored=f"{_REPLAYED}{cause}")
-            except CannotReplayError as error:
-                cause += f", without a replay: {error}"
-        self._restore(release, left_at, None)
-        return replace(seen, restored=f"goes on from where it was stopped{cause}")
-
-    def _stood(self, release: Release) -> tuple[Positions | None, Sequence[str]]:
-        """Where the side was stopped, and the queries of which that is not known: those go to the snapshot.
-
-        So nothing is lost, though what those had read since is read again.
-        """
-        if release.left_at is not None or release.snapshot is None:
-            return release.left_at, ()
-        found, before = self._backend.readable_positions(release.faulty), release.snapshot
-        spoilt = sorted(set(before.queries) - set(found.queries))
-        return Positions(queries=before.queries | found.queries, groups=found.groups), spoilt
-
-    def _restore(self, release: Release, positions: Positions, replayed: Positions | None) -> None:
-        self._backend.restore(release.faulty, positions, replayed=replayed, fence=release.term)
+        return replace(seen, restored=rewind(self._backend, release))
 
     _STEPS: Final[Mapping[Step, Callable[["Operations", Release, Seen], Seen]]] = {
         Step.PREFLIGHT: _preflight,
@@ -298,7 +267,7 @@ class Operations:
         Step.WAKE: _wake,
         Step.GIVE_BACK: _give_back,
         Step.SETTLE: _settle,
-        Step.LINGER: _linger,
+        Step.LINGER: _still_runs,
         Step.STOP: _stop,
         Step.REWIND: _rewind,
         Step.RESTART: _restart,

@@ -70,8 +70,8 @@ def _settle(at: Look) -> Release:
         return replace(at.onward(f"{'; '.join(found)}: processed again"), replay=True)
     if _outcome_known(at):
         return at.onward("none of the version's events is lost")
-    passed_ms, readiness = at.now_ms - at.release.since_ms, at.seen.readiness
-    if passed_ms > _DOWN_MS and readiness is not None and not readiness.ready:
+    passed_ms = at.now_ms - at.release.since_ms
+    if _is_down(at, passed_ms):
         return at.onward(f"not known: waiting for {waiting_for(at)}")
     if passed_ms > 1_000 * at.policy.outcome_seconds:
         return at.onward(f"not known after {at.policy.outcome_seconds:,} s")
@@ -91,12 +91,18 @@ def _linger(at: Look) -> Release:
 
     Until then it takes events, which are processed as those before them: the side is put right after that.
     """
-    side, passed_ms, readiness = at.release.faulty, at.now_ms - at.release.traffic_ms, at.seen.readiness
+    side, passed_ms = at.release.faulty, at.now_ms - at.release.traffic_ms
     if passed_ms >= 1_000 * at.policy.linger_seconds:
         return at.onward(f"clients had {at.policy.linger_seconds:,} s to leave {side}")
-    if passed_ms > _DOWN_MS and readiness is not None and not readiness.ready:
+    if _is_down(at, passed_ms):
         return at.onward(f"{side} does not run: waiting for {waiting_for(at)}")
     return replace(at.release, said=f"clients may still send to {side}")
+
+
+def _is_down(at: Look, passed_ms: int) -> bool:
+    """Whether the version had its time to run and does not."""
+    readiness = at.seen.readiness
+    return passed_ms > _DOWN_MS and readiness is not None and not readiness.ready
 
 
 def _stop(at: Look) -> Release:

@@ -66,8 +66,9 @@ class FencedWeights:
         """
         self.claim(fence)
         shares = Weights(**dict(wanted))
-        self._refuse_closed(shares)
-        if self._change is None or self._change[0] != shares or self._traffic.weights() != shares:
+        before = self._traffic.weights()
+        self._refuse_closed(before, shares)
+        if self._change is None or self._change[0] != shares or before != shares:
             self._change = (shares, self._traffic.set_weights(shares))
         until = time.monotonic() + _WAIT_SECONDS
         while not self._traffic.in_force(self._change[1]):
@@ -75,9 +76,8 @@ class FencedWeights:
                 raise BackendError("Route 53 has not put the weights in force yet")
             time.sleep(_PAUSE_SECONDS)
 
-    def _refuse_closed(self, wanted: Weights) -> None:
+    def _refuse_closed(self, before: Weights, wanted: Weights) -> None:
         """Whatever its weight, Route 53 would go on sending all to the other side, which is then stopped."""
-        before = self._traffic.weights()
         begin = [side for side in SIDES if wanted.of(side) and not before.of(side)]
         if not begin:
             return

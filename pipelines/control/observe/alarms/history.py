@@ -47,10 +47,10 @@ class History(Struct, kw_only=True, frozen=True):
     """By `loss_key`."""
 
     backlogs: dict[str, list[BacklogSample]] = {}
-    """By `backlog_key`."""
+    """By `name_key` of a pipe."""
 
     silent: dict[str, int] = {}
-    """The last epoch minute of each silent source, by tenant and name (`split_key`)."""
+    """The last epoch minute of each silent source, by `name_key`."""
 
     def encode(self) -> bytes:
         """Serialise for the store."""
@@ -92,13 +92,13 @@ def loss_key(card: MinuteCard, row: HopRow) -> str:
     return _SEPARATOR.join((card.tenant, str(card.minute), row.node, row.pipe))
 
 
-def backlog_key(tenant: str, pipe: str) -> str:
+def name_key(tenant: str, name: str) -> str:
     """The key of a pipe's backlog."""
-    return _SEPARATOR.join((tenant, pipe))
+    return _SEPARATOR.join((tenant, name))
 
 
 def split_key(key: str) -> TenantName:
-    """Tenant and name of a key of theirs."""
+    """Tenant and name of a `name_key`."""
     tenant, _, name = key.partition(_SEPARATOR)
     return tenant, name
 
@@ -123,7 +123,7 @@ def _backlogs(
     before: Mapping[str, list[BacklogSample]], inputs: Inputs, minutes: int
 ) -> dict[str, list[BacklogSample]]:
     """Drops a pipe once all of its samples are 0."""
-    waiting = {backlog_key(*pipe): events for pipe, events in inputs.waiting.items()}
+    waiting = {name_key(*pipe): events for pipe, events in inputs.waiting.items()}
     found = {
         key: _sampled(before.get(key, []), BacklogSample(inputs.at_ms, waiting.get(key, 0)), minutes)
         for key in {*before, *waiting}
@@ -142,12 +142,13 @@ def _sampled(samples: list[BacklogSample], new: BacklogSample, minutes: int) -> 
 def _silent(before: Mapping[str, int], inputs: Inputs, minutes: int) -> dict[str, int]:
     """One that is silent stays so until it sends again, also if its last hour is not in memory any more."""
     now = inputs.at_ms // MINUTE_MS
-    sources = {_SEPARATOR.join((each.tenant, each.name)): each for each in inputs.sources if each.minutes}
+    # Whole minutes of silence: the current one may still have events.
+    quiet = range(now - SILENT_FORGOTTEN, now - minutes)
+    sources = {name_key(each.tenant, each.name): each for each in inputs.sources if each.minutes}
     newest = {key: max(each.minutes) for key, each in sources.items()}
-    last = {key: minute for key, minute in before.items() if newest.get(key, minute) <= minute}
-    last |= {key: newest[key] for key, each in sources.items() if _used_to_send(each, newest[key])}
-    # whole minutes: the current one may still have events
-    return {key: at for key, at in last.items() if minutes <= now - at - 1 < SILENT_FORGOTTEN}
+    last = {key: at for key, at in before.items() if at in quiet and newest.get(key, at) <= at}
+    stopped = {key: at for key, at in newest.items() if at in quiet and _used_to_send(sources[key], at)}
+    return last | stopped
 
 
 def _used_to_send(source: SourceMinutes, last: int) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from pipelines.control.observe.alarms.formatting import counted, moment
-from pipelines.control.observe.alarms.history import BacklogSample, History, backlog_key, split_key
+from pipelines.control.observe.alarms.history import BacklogSample, History, name_key, split_key
 from pipelines.control.observe.alarms.inputs import Finding, Inputs
 from pipelines.control.observe.alarms.settings import AlarmSettings
 from shared.contracts.alarms import AlarmKind
@@ -28,7 +28,7 @@ def backlog(
 ) -> Iterator[Finding]:
     """Pipes with a growing number of events in the retry topics."""
     for (tenant, pipe), waiting in inputs.waiting.items():
-        samples = history.backlogs.get(backlog_key(tenant, pipe), [])
+        samples = history.backlogs.get(name_key(tenant, pipe), [])
         if waiting >= settings.alarm_backlog_events and _grows(samples, settings.alarm_backlog_minutes):
             known, first = catalogue.pipes.get((tenant, pipe)), samples[0]
             minutes = (inputs.at_ms - first.at_ms) / MINUTE_MS

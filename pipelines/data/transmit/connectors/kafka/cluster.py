@@ -84,10 +84,10 @@ class KafkaCluster:
         answers = await self._write(producer, topic, records, until)
         large = [at for at, answer in answers.items() if answer.status == TOO_LARGE]
         if large:
+            for at in large:  # of one that is not answered alone, only its batch is known to be too large
+                del answers[at]
             alone = await self._write(self._alone(), topic, [records[at] for at in large], until)
-            # Of one that was not answered alone, only the batch that it was in is known to be too large.
-            fitting = {at: answer for at, answer in answers.items() if at not in large}
-            answers = fitting | {large[at]: answer for at, answer in alone.items()}
+            answers |= {large[at]: answer for at, answer in alone.items()}
         silence = self._silence()
         return [answers.get(at, silence) for at in range(len(records))]
 
