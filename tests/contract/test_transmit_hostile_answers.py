@@ -19,6 +19,9 @@ from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 TIMEOUT: Final = 0.3
 """Timeout of one try, seconds."""
 
+AMPLE: Final = 10.0
+"""The same where an answer comes, and is what must end the try."""
+
 DEADLINE: Final = 0.8
 """Deadline of a micro-batch: time for two or three tries."""
 
@@ -75,11 +78,13 @@ def _warm() -> None:
     first.close()
 
 
-def deliver(rig: Rig, events: int = 1, memory: int = MOST_MEMORY) -> list[Row]:
+def deliver(
+    rig: Rig, events: int = 1, memory: int = MOST_MEMORY, deadline: float = DEADLINE
+) -> list[Row]:
     """Event n through pipe n, in bounded memory."""
     tracemalloc.start()
     try:
-        rows = rig.deliver(flat_batch([row(n, pipe=f"p{n}") for n in range(events)]), deadline=DEADLINE)
+        rows = rig.deliver(flat_batch([row(n, pipe=f"p{n}") for n in range(events)]), deadline=deadline)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -87,7 +92,9 @@ def deliver(rig: Rig, events: int = 1, memory: int = MOST_MEMORY) -> list[Row]:
     return rows
 
 
-def speak(rig: Rig, stream: Stream, pause: float | None = None, number: int = 0) -> None:
+def speak(
+    rig: Rig, stream: Stream, pause: float | None = None, number: int = 0, timeout: float = TIMEOUT
+) -> None:
     """Let the server answer event `number` with a stream; with a pause, a byte at a time."""
 
     async def manner(_: bytes, writer: asyncio.StreamWriter) -> None:
@@ -96,7 +103,7 @@ def speak(rig: Rig, stream: Stream, pause: float | None = None, number: int = 0)
             await writer.drain()
 
     rig.server.manners[f"/{number}"] = manner
-    rig.pipe(f"p{number}", f"/{number}", timeout_seconds=TIMEOUT)
+    rig.pipe(f"p{number}", f"/{number}", timeout_seconds=timeout)
 
 
 async def paced(pieces: Iterator[bytes], pause: float | None) -> AsyncIterator[bytes]:
@@ -137,8 +144,8 @@ def test_a_head_that_comes_a_byte_at_a_time_ends_at_its_deadline(rig: Rig, name:
 @pytest.mark.parametrize("pause", [None, 0.01])
 @pytest.mark.parametrize("name", AN_ANSWER)
 def test_a_body_that_never_ends_does_not_unmake_its_status(rig: Rig, name: str, pause: float | None) -> None:
-    speak(rig, AN_ANSWER[name], pause)
-    (receipt,) = receipts(deliver(rig))
+    speak(rig, AN_ANSWER[name], pause, timeout=AMPLE)
+    (receipt,) = receipts(deliver(rig, deadline=AMPLE))
     assert (receipt.result, receipt.tries) == ("delivered", 1)
     ends_without_a_trace(rig)
 
@@ -154,8 +161,8 @@ BOMBS: Final = {encoding: bomb(encoding) for encoding in ("gzip", "deflate", "gz
 
 @pytest.mark.parametrize("encoding", BOMBS)
 def test_a_compressed_bomb_is_not_unpacked_and_none_was_asked_for(rig: Rig, encoding: str) -> None:
-    speak(rig, lambda: iter([BOMBS[encoding]]))
-    (receipt,) = receipts(deliver(rig))
+    speak(rig, lambda: iter([BOMBS[encoding]]), timeout=AMPLE)
+    (receipt,) = receipts(deliver(rig, deadline=AMPLE))
     assert (receipt.result, receipt.tries) == ("delivered", 1)
     rig.deliver(flat_batch([row(1, pipe="p0")]))
     assert rig.server.connections == 1, "as it came it is short enough to be read to its end"

@@ -8,7 +8,7 @@ from shared.contracts import headers as h
 from shared.contracts.documents import Limits
 from shared.contracts.topics import Topic
 from shared.runtime.clock import wall_clock
-from tests.contract.lanes import asked, ids, late
+from tests.contract.lanes import PATIENCE, asked, ids, late
 from tests.contract.transmit_rig import Rig, receipts, records
 from tests.harness.scripted_server import reply
 from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
@@ -21,7 +21,7 @@ def test_the_fast_lane_waits_once_and_then_hands_on_at_once(fast: Rig, seconds: 
     fast.pipe("late", "/late")
     fast.pipe("fine", "/")
     rows = fast.deliver(flat_batch([row(1, pipe="late"), row(2, pipe="fine")]))
-    assert 0.5 <= fast.seconds < 1.0
+    assert 0.5 <= fast.seconds < seconds
     (moved,) = records(rows)
     assert (moved.topic, moved.key, moved.value) == (Topic.OUTBOUND_SLOW, row(1)["key"], row(1)["value"])
     assert dict(moved.headers)[h.ATTEMPT] == b"1"
@@ -31,19 +31,20 @@ def test_the_fast_lane_waits_once_and_then_hands_on_at_once(fast: Rig, seconds: 
     ]  # the other has no receipt yet
 
     rows = fast.deliver(flat_batch([row(n, pipe="late") for n in range(3, 9)] + [row(9, pipe="fine")]))
-    assert fast.seconds < 0.3
+    assert fast.seconds < seconds
     assert ids(rows, Topic.OUTBOUND_SLOW) == [f"e{n}" for n in range(3, 9)]
     assert h.FIRST_TRY not in dict(records(rows)[0].headers)  # these were not tried
     assert asked(fast)["/late"] == 1
 
 
-def test_a_destination_that_is_always_a_little_slow_leaves_the_fast_lane_too(fast: Rig) -> None:
-    late(fast, "/", 0.45)
-    fast.pipe("p1", "/", max_events=1)
+def test_a_destination_that_is_always_a_little_slow_leaves_the_fast_lane_too(patient: Rig) -> None:
+    little = 0.85 * PATIENCE
+    late(patient, "/", little)
+    patient.pipe("p1", "/", max_events=1)
     for n in range(12):
-        fast.deliver(flat_batch([row(10 * n), row(10 * n + 1)]))
-    assert fast.seconds < 0.3
-    assert 8 <= asked(fast)["/"] <= 20
+        patient.deliver(flat_batch([row(10 * n), row(10 * n + 1)]))
+    assert patient.seconds < little
+    assert 8 <= asked(patient)["/"] <= 20
 
 
 def test_nothing_is_lost_at_the_move(fast: Rig) -> None:
@@ -54,11 +55,11 @@ def test_nothing_is_lost_at_the_move(fast: Rig) -> None:
     assert sorted(arrived + ids(rows, Topic.OUTBOUND_SLOW)) == sorted(f"e{n}" for n in range(50))
 
 
-def test_a_backlog_that_a_destination_takes_quickly_stays_in_the_fast_lane(fast: Rig) -> None:
-    late(fast, "/", 0.05)
-    fast.pipe("p1", "/", max_events=1)
-    rows = fast.deliver(flat_batch([row(n) for n in range(60)]))
-    assert fast.seconds > 0.7  # 60 requests, four at a time
+def test_a_backlog_that_a_destination_takes_quickly_stays_in_the_fast_lane(patient: Rig) -> None:
+    late(patient, "/", 0.05)
+    patient.pipe("p1", "/", max_events=1)
+    rows = patient.deliver(flat_batch([row(n) for n in range(60)]))
+    assert patient.seconds > 0.7  # 60 requests, four at a time
     assert not records(rows)
 
 
@@ -66,7 +67,7 @@ def test_events_without_a_slot_in_time_go_to_the_slow_lane(fast: Rig) -> None:
     late(fast, "/", 0.15)
     fast.pipe("p1", "/", max_events=1, limits=Limits(requests=1))
     rows = fast.deliver(flat_batch([row(n) for n in range(30)]))
-    assert 1.0 <= fast.seconds < 1.5
+    assert 1.0 <= fast.seconds < 30 * 0.15, "one after the other"
     assert len(ids(rows, Topic.OUTBOUND_SLOW)) + len(receipts(rows)) == 30
     assert len(fast.server.bodies) == len(receipts(rows)) >= 5
 
@@ -75,7 +76,7 @@ def test_events_beyond_the_rate_go_to_the_slow_lane_at_once(fast: Rig) -> None:
     fast.server.answer("/", reply(200))
     fast.pipe("p1", "/", max_events=10, limits=Limits(rate=50))
     rows = fast.deliver(flat_batch([row(n) for n in range(200)]))
-    assert fast.seconds < 1.0
+    assert fast.seconds < 2.0, "at the rate, half of them take two seconds"
     assert len(ids(rows, Topic.OUTBOUND_SLOW)) + sum(len(r.ids) for r in receipts(rows)) == 200
 
 

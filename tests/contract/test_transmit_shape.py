@@ -165,7 +165,7 @@ def test_the_fast_lane_does_not_wait_for_a_costly_transform() -> None:
     assert light == ["delivered"]
     assert {record.topic for record in moved} == {Topic.DEAD_LETTER, Topic.OUTBOUND_SLOW}
     assert {record.value for record in moved} == {LARGE}
-    assert rig.seconds < 5
+    assert rig.seconds < 20, "the deadline"
 
 
 def test_the_slow_lane_waits_for_it_until_the_deadline(rig: Rig) -> None:
@@ -173,7 +173,7 @@ def test_the_slow_lane_waits_for_it_until_the_deadline(rig: Rig) -> None:
     assert light == ["delivered"]
     assert {record.topic for record in moved} == {Topic.DEAD_LETTER, Topic.RETRY_IN_30S}
     assert {reason(record).partition(":")[0] for record in moved} == {"transform_failed", "deadline"}
-    assert rig.seconds < 10
+    assert rig.seconds < 5 + 15, "the deadline, and one costly event more"
 
 
 def test_a_defect_in_shaping_is_retried_and_does_not_end_the_task(

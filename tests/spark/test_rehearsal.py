@@ -22,7 +22,7 @@ from tests.harness.waiting import eventually
 from tests.spark.events import ATTRIBUTES, STAMPS, headers
 
 _COLLECTED = headers({name: STAMPS[name] for name in (h.TENANT, h.SOURCE, h.RECEIVED)})
-_SECONDS = 120.0
+_SECONDS = 240.0
 
 
 def _record(name: str) -> bytes:

@@ -34,7 +34,7 @@ def bootstrap(configured: str) -> str:
 def collect(bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[CollectProcess]:
     """A process that many tests share."""
     log = tmp_path_factory.mktemp("collect") / "collect.log"
-    process = CollectProcess(bootstrap, log, body_timeout="1", head_timeout="1")
+    process = CollectProcess(bootstrap, log)
     try:
         process.wait_ready()
         yield process
