@@ -28,6 +28,7 @@ from shared.kafka.config_topic import publish
 settings.register_profile("test", deadline=None, max_examples=30)
 settings.register_profile("proof", deadline=None, max_examples=200)
 TIERS = ("test", "proof", "all")
+SIDE_TIMEOUT_SECONDS = 1_800
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -41,12 +42,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark each test by its folder, and deselect the other tier."""
+    """Mark each test by its folder, and deselect the other tier.
+
+    The first test that needs the side pays for its start.
+    """
     tier = config.getoption("--tier")
     kept: list[pytest.Item] = []
     left_out: list[pytest.Item] = []
     for item in items:
-        item.add_marker(item.path.relative_to(Path(__file__).parent).parts[0])
+        kind = item.path.relative_to(Path(__file__).parent).parts[0]
+        item.add_marker(kind)
+        if kind == "integration" and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(SIDE_TIMEOUT_SECONDS))
         proof = item.get_closest_marker("proof") is not None
         (kept if tier in ("all", "proof" if proof else "test") else left_out).append(item)
     if left_out:

@@ -8,6 +8,7 @@ from shared.contracts.topics import REPLICAS, Topic, topic_specs
 from shared.kafka.admin import AdminError, admin_client, ensure_topics, topic_partitions, wait_for_brokers
 from shared.kafka.background_reader import reader_config
 from shared.kafka.producer import producer_config
+from tests.harness.waiting import eventually
 
 
 def _produce(bootstrap: str, topic: Topic, values: list[bytes]) -> list[KafkaError | None]:
@@ -42,7 +43,8 @@ def test_every_topic_has_three_replicas_in_three_zones(brokers: Cluster, topics:
 def test_topics_are_made_once_and_grow_but_never_shrink(topics: str) -> None:
     ensure_topics(topics, topic_specs(3))
     ensure_topics(topics, topic_specs(2))
-    assert topic_partitions(admin_client(topics))[Topic.EVENTS] == 3
+    admin = admin_client(topics)
+    eventually(lambda: topic_partitions(admin)[Topic.EVENTS] == 3, 30, "the broker that is asked knows it")
 
 
 def test_acknowledged_records_survive_the_kill_of_a_broker(brokers: Cluster, topics: str) -> None:

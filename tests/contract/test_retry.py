@@ -51,7 +51,8 @@ def test_records_leave_when_they_are_due_and_the_unreadable_for_quarantine(topic
     side.put(Topic.RETRY_IN_5M, None, outbound_headers("p", 0), None)
     put(side, Topic.RETRY_IN_5M, range(3, 6), soon)
     put(side, Topic.RETRY_IN_30S, range(6, 9), soon)
-    eventually(lambda: written(topics) == 9)
+    put_at = wall_clock()
+    eventually(lambda: written(topics) == 9 and len(side.all_of(Topic.QUARANTINE)) == 2)
 
     found = {message.key(): message for message in side.all_of(Topic.RETRY_OUT)}
     assert set(found) == {key(number) for number in range(9)}
@@ -60,7 +61,7 @@ def test_records_leave_when_they_are_due_and_the_unreadable_for_quarantine(topic
     assert not {h.NOT_BEFORE, h.REASON} & set(headers)
     for number in range(3, 9):
         at_ms = found[key(number)].timestamp()[1]
-        assert soon <= at_ms <= soon + 3_000
+        assert soon <= at_ms <= max(soon, put_at) + 10_000
 
     rubbish, bare = side.all_of(Topic.QUARANTINE)
     said = dict(rubbish.headers() or [])
@@ -111,8 +112,8 @@ def test_a_full_queue_that_a_suspended_member_lost_and_got_back_is_read_again(
     process.process.send_signal(signal.SIGSTOP)
     time.sleep(LOST_SECONDS)
     process.process.send_signal(signal.SIGCONT)
-    eventually(lambda: written(topics) >= FULL, 90)
-    assert process.log.read_text().count("partitions assigned") > 1, "it lost none"
+    eventually(lambda: process.log.read_text().count("partitions assigned") > 1, 90, "it lost them")
+    eventually(lambda: left_over(topics) == 0, 90)
     assert distinct(topics, Topic.RETRY_OUT) == FULL
 
 

@@ -103,12 +103,12 @@ def test_nothing_that_is_written_holds_a_secret(
         for port in (nobody(), silent.port, repeating(rig)):
             for kind, (connector, options) in kinds(port).items():
                 name = f"{kind}-{port}"
-                rig.lead(name, connector, options, timeout_seconds=0.5)
+                rig.lead(name, connector, options, timeout_seconds=2)
                 documents.append(Destination(name=name, tenant="t", connector=connector, options=options))
                 batch.append(row(len(batch), pipe=name))
         secrets.want(named_secrets(documents))
         assert secrets.wait(5)
-        rows = rig.deliver(flat_batch(batch), deadline=4)
+        rows = rig.deliver(flat_batch(batch), deadline=15)
     silent.close()
     assert len(rows) == 2 * len(batch)  # nothing was delivered: a receipt, and a retry or a dead letter
     assert b"".join(rig.server.heads).count(CANARY.encode()) >= 3  # it was sent to its own destination

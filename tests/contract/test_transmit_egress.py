@@ -120,7 +120,6 @@ def test_an_inner_address_is_a_dead_letter_and_nothing_is_dialled(public: Rig, h
     said = reason(send_to(public, f"http://{host}:{public.server.port}/"))
     assert said.startswith(("refused_address: `url` leads to a", "bad_url: "))
     assert (public.dialled, public.server.connections) == ([], 0)
-    assert public.seconds < 2
 
 
 @pytest.mark.parametrize("host", ["localhost.", "a.localhost", "%31%32%37.0.0.1", "127.0.0.1.nip.invalid"])

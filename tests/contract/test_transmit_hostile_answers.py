@@ -78,9 +78,7 @@ def _warm() -> None:
     first.close()
 
 
-def deliver(
-    rig: Rig, events: int = 1, memory: int = MOST_MEMORY, deadline: float = DEADLINE
-) -> list[Row]:
+def deliver(rig: Rig, events: int = 1, memory: int = MOST_MEMORY, deadline: float = DEADLINE) -> list[Row]:
     """Event n through pipe n, in bounded memory."""
     tracemalloc.start()
     try:

@@ -188,7 +188,7 @@ def test_endless_or_slow_response_is_dropped_and_its_status_counts(rig: Rig, pau
     rig.pipe("p1", "/")
     (receipt,) = receipts(rig.deliver(flat_batch([row(1)])))
     assert receipt.result == "delivered"
-    assert rig.seconds < 2
+    assert rig.seconds < 5, "its timeout"
     assert sent < 16 * 1024 * 1024  # the sockets' buffers, not what transmit reads
 
 

@@ -262,7 +262,7 @@ def test_a_token_endpoint_that_hangs_costs_a_try_its_time_and_others_nothing(rig
     rows = rig.deliver(flat_batch([row(1), row(2, pipe="p2")]))
     assert {r.pipe: r.result for r in receipts(rows)} == {"p1": "retry", "p2": "delivered"}
     assert reason(rows) == "timeout: no token within 0.3 s"
-    assert rig.seconds < 3 * 0.3 + 1
+    assert rig.seconds < 5, "the deadline"
     assert len(requests(rig, "/token")) == 1, "all tries wait for one response"
 
 

@@ -68,13 +68,17 @@ class Rig:
         lane: Lane | None = None,
         patience: float = 0.5,
         canary_egress: EgressPolicy | None = None,
+        *,
+        breaker_pause: float = 0.3,
     ) -> None:
         """By default the lane is the slow one, which waits for every destination, and no breaker ever opens.
 
         `patience` is the fast lane's wait for an answer, in seconds; for a slot it waits twice as long.
+        `breaker_pause`: how long a lane's breaker stays open, seconds.
         """
         self._far, self._near = Loop(), Loop()
-        breaking = BreakerThresholds(pause=0.3) if lane else BreakerThresholds(failures=10_000, wasted=10_000)
+        never = BreakerThresholds(failures=10_000, wasted=10_000)
+        breaking = BreakerThresholds(pause=breaker_pause) if lane else never
         slowness = lanes.LaneThresholds(slow=0.8 * patience)
         rules = AdmissionPolicy(lane=lane or "slow", breaking=breaking, slowness=slowness)
         self.admission = Admission(rules, wall_clock, self._near.loop.time)

@@ -100,7 +100,9 @@ class LiveSide(LiveProcesses):
 
 
 @contextmanager
-def sending(url: str, *, key: str, rate: int, batch: int, acked: Path, seconds: int = 600) -> Iterator[None]:
+def sending(
+    url: str, *, key: str, rate: int, batch: int, acked: Path, seconds: int = 1_200
+) -> Iterator[None]:
     """Run `hifi send` with generated telemetry in the background until the block ends, `seconds` at most.
 
     At the end it completes its open requests, so `acked` is exact.

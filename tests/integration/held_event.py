@@ -55,7 +55,7 @@ def held_event(live: LiveSide) -> Iterator[HeldEvent]:
         receiver.misbehaviour = FaultInjection([parse_rule("503=100%")])
         assert post(live.url, HELD) == 202
         eventually(lambda: _receipts(live.bootstrap), 30, "the first attempt fails")
-        visible = eventually(lambda: visible_in(NAME, visible_ids(live.bootstrap)), 10, "it is visible")
+        visible = eventually(lambda: visible_in(NAME, visible_ids(live.bootstrap)), 60, "it is visible")
         receiver.misbehaviour = FaultInjection()
         yield HeldEvent(live.bootstrap, arrived, set(visible))
 

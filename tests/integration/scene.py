@@ -64,7 +64,10 @@ class Scene:
         except AssertionError:
             missing = self.acked() - seen
             assert not missing - self.visible(), f"lost {len(missing)} of {len(self.acked())}"
-        time.sleep(1)  # the receiver writes its file twice a second
+        counted = self.acked() & seen
+        eventually(
+            lambda: counted <= {row.event_id for row in self.received()}, 30, "the receiver's file has them"
+        )
         return check_delivery(self.acked(), [row.event_id for row in self.received()], self.visible())
 
     def visible(self) -> set[str]:

@@ -52,7 +52,7 @@ class ApiTenant:
         self.bodies: list[bytes] = []
         headers = {"Authorization": f"Bearer {live.side.token_file.read_text().strip()}"}
         root = f"{live.side.api_url}/v1/tenants/{self.name}"
-        self.api = httpx.Client(headers=headers, timeout=10, base_url=root)
+        self.api = httpx.Client(headers=headers, timeout=60, base_url=root)
         self._key = ""
 
     def put(self) -> None:

@@ -93,7 +93,7 @@ def _wait_until_live(live: LiveSide, caught: Captured) -> None:
             assert refusal.code == HTTPStatus.UNAUTHORIZED, refusal
         return "probe" in caught.at("/all")
 
-    eventually(probe, 20, "the pipes are live", every=0.5)
+    eventually(probe, 60, "the pipes are live", every=0.5)
 
 
 def post(live: LiveSide, events: list[dict[str, object]]) -> None:

@@ -25,7 +25,7 @@ from tests.spark.events import ATTRIBUTES, STAMPS, event_headers, headers
 _COLLECTED = headers({name: STAMPS[name] for name in (h.TENANT, h.SOURCE, h.RECEIVED)})
 _ONE_PARTITION = b"the same key: the same partition"
 _ALLOWED_SECONDS = 240.0
-"""More than two slow cores need that other tests share. How soon a pipe takes effect is measured on a whole side."""
+"""For two slow cores that other tests share. How soon a pipe takes effect is measured on a whole side."""
 _POISON: list[bytes | None] = [
     None,
     b"",
