@@ -16,8 +16,8 @@ from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 @pytest.fixture
 def cautious() -> Iterator[Rig]:
-    """The fast lane with a breaker that stays open for longer than a test lasts."""
-    found = Rig(lane="fast", patience=PATIENCE, breaker_pause=60)
+    """The fast lane with a breaker that stays open for longer than a test lasts, at first."""
+    found = Rig(lane="fast", patience=PATIENCE, breaker_pause=20)
     yield found
     found.close()
 

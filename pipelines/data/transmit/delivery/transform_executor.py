@@ -1,18 +1,19 @@
 """Applies masks and transforms on a separate thread, in short turns and for a bounded time.
 
 A transform runs until its step budget is used up. On the event loop it would delay all destinations; on a
-thread it only competes for the interpreter. The turns of several pipes alternate.
+thread it only competes for the interpreter. The turns of several pipes alternate, and a tenant whose pipes
+are costly waits for the others'.
 """
 
 import asyncio
 import time
 from collections import defaultdict
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from pipelines.data.transmit.delivery.fair_executor import FairExecutor
 from pipelines.data.transmit.events import Event
 from shared.contracts.secrets import Secrets, UnknownSecretError, mask_secret
 from shared.runtime.logging import get_logger
@@ -41,7 +42,7 @@ class TransformExecutor:
 
     def __init__(self, secrets: Secrets) -> None:
         self._secrets = secrets
-        self._thread = ThreadPoolExecutor(1, "shaping")
+        self._thread = FairExecutor("transforms", time.monotonic)
 
     async def transform(self, resolved: "ResolvedPipe", events: Sequence[Event], until: float) -> Transformed:
         """Transform events of one pipe, until `until` on the loop's clock."""
@@ -59,12 +60,12 @@ class TransformExecutor:
                 transformed.late = events[at:]
                 break
             turn = partial(_turn, transform, events[at:], key, transformed, until)
-            at += await loop.run_in_executor(self._thread, turn)
+            at += await asyncio.wrap_future(self._thread.submit(resolved.pipe.tenant, turn))
         return transformed
 
     def close(self) -> None:
         """End the thread."""
-        self._thread.shutdown()
+        self._thread.close()
 
     def _key(self, tenant: str) -> bytes:
         """The tenant's key for hashes.

@@ -25,7 +25,7 @@ class Costly:
 
 
 def test_many_pipes_with_one_costly_event_each_get_no_more_time_than_one() -> None:
-    resolved = cast(ResolvedPipe, SimpleNamespace(transform=Costly()))
+    resolved = cast(ResolvedPipe, SimpleNamespace(transform=Costly(), pipe=SimpleNamespace(tenant="t")))
     event: Any = object()
     executor = TransformExecutor(cast(Any, None))
 
