@@ -1,5 +1,6 @@
 """A compacted topic as a table in memory, kept up to date by a background thread."""
 
+import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Generic, TypeVar
@@ -54,6 +55,9 @@ class GlobalTable(BackgroundReader, Generic[T]):
         self._values: dict[bytes, Any] = {}
         self._view = view({})
         self._position = self._read_to = 0
+        self._moved = threading.Condition()
+        """Of the position."""
+
         self._offsets = NewestOffsets()
         self._used, self._complete = used, complete
         self._unread: set[int] = set()
@@ -73,6 +77,11 @@ class GlobalTable(BackgroundReader, Generic[T]):
     def position(self) -> int:
         """The offset up to which, itself excluded, the view holds everything. For one partition."""
         return self._position
+
+    def wait_for(self, position: int, seconds: float) -> bool:
+        """Block until the view holds everything before that offset; False if that took longer."""
+        with self._moved:
+            return self._moved.wait_for(lambda: self._position >= position, seconds)
 
     def offset(self, key: bytes) -> int:
         """Of the newest record of a key, also of its deletion; -1 if none was read.
@@ -128,7 +137,9 @@ class GlobalTable(BackgroundReader, Generic[T]):
         if not (self.loaded and self._unread):
             if self._outdated:
                 self._view, self._outdated = self._make_view(self._values), False
-            self._position = self._read_to  # after the view: who reads both has a view that is no older
+            with self._moved:  # after the view: who reads both has a view that is no older
+                self._position = self._read_to
+                self._moved.notify_all()
         if was_unread and not self._unread and not self._complete(self._view):
             _log.warning("topic lacks a part; waiting for its writer", extra={"topic": self._topic})
         if not self.loaded and not self._unread and self._complete(self._view):

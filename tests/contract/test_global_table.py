@@ -16,6 +16,7 @@ from shared.contracts.topics import Topic
 from shared.kafka.admin import admin_client
 from shared.kafka.global_table import GlobalTable
 from shared.kafka.producer import producer_config
+from shared.kafka.topic_end import TopicEnd
 
 SECONDS = 60
 MORE_THAN_A_READ = 2_000
@@ -187,3 +188,36 @@ def test_a_table_that_is_read_again_does_not_go_back_in_time(brokers: Cluster, t
     finally:
         reader.stop()
     assert [each[b"pipe"] for each in views] in ([2, 3], [3]), "a former state was seen"
+
+
+def test_a_table_is_as_new_as_the_topics_end_though_a_transaction_is_open(
+    brokers: Cluster, topic: Topic
+) -> None:
+    create(brokers, topic)
+    end = TopicEnd(brokers.bootstrap, "test", topic)
+    writer = Producer(producer_config(brokers.bootstrap, "test") | {"transactional.id": str(topic)})
+    writer.init_transactions(SECONDS)
+    with table(brokers, topic) as numbers:
+        for number in range(10):
+            write(brokers, topic, a=str(number))
+            assert numbers.wait_for(end.offset(SECONDS), SECONDS)
+            assert numbers.view == {b"a": number}
+        for number, finish in enumerate((writer.commit_transaction, writer.abort_transaction)):
+            writer.begin_transaction()
+            writer.produce(topic, str(number), "b")
+            assert writer.flush(SECONDS) == 0
+            before = end.offset(SECONDS)
+            assert numbers.wait_for(before, SECONDS), "it does not wait for what is open"
+            finish()
+            assert eventually(lambda before=before: end.offset(SECONDS) == before + 2), "with its marker"
+            assert numbers.wait_for(end.offset(SECONDS), SECONDS)
+            assert numbers.view == {b"a": 9, b"b": 0}
+    end.close()
+
+
+def test_a_table_that_is_behind_says_so_in_time(brokers: Cluster, topic: Topic) -> None:
+    create(brokers, topic)
+    write(brokers, topic, a="1")
+    with table(brokers, topic) as numbers:
+        assert numbers.wait_for(1, SECONDS)
+        assert not numbers.wait_for(2, 0.1)

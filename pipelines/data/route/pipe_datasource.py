@@ -2,7 +2,8 @@
 
 Spark plans a streaming query once, so rows in the plan would never change. `read` runs in a Python worker at
 each batch and yields from the table of documents that the worker process keeps. Workers are reused, so each
-loads the topic once.
+loads the topic once. Each batch may be read by another worker, one of which may be behind: so it first reads
+what the topic holds now.
 """
 
 import time
@@ -10,15 +11,18 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
+from confluent_kafka import KafkaException
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from pipelines.data.route.config_rows import Row, source_rows, valid_pipes
 from pipelines.data.route.schema import SOURCE_ROW
 from shared.contracts.documents import Catalogue, Pipe
+from shared.contracts.topics import Topic
 from shared.kafka.config_topic import config_table
 from shared.kafka.global_table import GlobalTable
 from shared.kafka.heartbeat_writer import HeartbeatWriter
+from shared.kafka.topic_end import TopicEnd
 from shared.runtime.clock import wall_clock
 from shared.runtime.logging import get_logger
 
@@ -26,11 +30,19 @@ _log = get_logger(__name__)
 _VALID_SECONDS: Final = 30.0
 """Some batches: each reads the pipes once."""
 
+_CURRENT_SECONDS: Final = 2.0
+"""Longest wait of a batch for the newest documents; after it the batch begins with those that are there."""
+
 
 @cache
 def _table(bootstrap: str, client_id: str) -> GlobalTable[Catalogue]:
     """The worker process's table. Spark gives a reader no other place to keep it between batches."""
     return config_table(bootstrap, client_id)
+
+
+@cache
+def _end(bootstrap: str, client_id: str) -> TopicEnd:
+    return TopicEnd(bootstrap, client_id, Topic.CONFIG)
 
 
 @cache
@@ -76,10 +88,21 @@ class _Reader(DataSourceReader):
         """All rows; waits without a timeout until the topic was read to its end."""
         table = _table(self._bootstrap, self._client_id)
         table.wait()
+        self._await_newest(table)
         if self._beats:  # a rehearsal does not speak for the query at work
             _beats(self._bootstrap).beat(table.position)  # of a view that is no newer than the one used
         now_ms = wall_clock()
         return source_rows(valid_pipes(table.view, now_ms, _log_refused), now_ms)
+
+    def _await_newest(self, table: GlobalTable[Catalogue]) -> None:
+        """Without it a pipe that another worker had in force could miss the next batch's events."""
+        try:
+            end = _end(self._bootstrap, self._client_id).offset(_CURRENT_SECONDS)
+        except KafkaException as error:
+            _log.warning("whether the pipes are the newest is not known", extra={"error": str(error)})
+            return
+        if not table.wait_for(end, _CURRENT_SECONDS):
+            _log.warning("the pipes are not the newest", extra={"position": table.position, "end": end})
 
 
 def _log_refused(pipe: Pipe, why: str) -> None:
