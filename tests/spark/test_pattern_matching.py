@@ -11,10 +11,10 @@ Excluded from the comparison, because moto differs from what AWS documents:
 
 import json
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from moto.events.models import EventPattern
 from pyspark.sql import SparkSession
@@ -27,6 +27,7 @@ from tests.spark.events import ATTRIBUTES, event_headers, header_map, kafka_rows
 from tests.spark.patterns import cases, data_text, drawn
 
 _CASES_DRAWN = 600
+_NUMBERS_DRAWN = 300
 
 
 def matched(spark: SparkSession, pairs: list[tuple[dict[str, Any], str, bytes | None]]) -> list[bool]:
@@ -61,95 +62,101 @@ def test_a_wildcard_over_a_long_text_takes_no_longer_than_reading_it(spark: Spar
     assert time.monotonic() - began < 120  # with backtracking it would take hours
 
 
-_PLAYER = {
-    "kind": "play",
-    "ok": True,
-    "none": None,
-    "rate": 5,
-    "tags": ["a", "b"],
-    "empty": [],
-    "hollow": {},
-    "cdn": [{"name": "x", "ms": [1, 2]}, {"name": "y", "edge": {"pop": "AMS"}}, 7],
-    "deep": {"er": {"est": "z"}},
-    "nested": [["q"]],
-    "lines": "a\nb",
-}
+_PLAYER = json.dumps(
+    {
+        "kind": "play",
+        "ok": True,
+        "none": None,
+        "rate": 5,
+        "tags": ["a", "b"],
+        "empty": [],
+        "hollow": {},
+        "cdn": [{"name": "x", "ms": [1, 2]}, {"name": "y", "edge": {"pop": "AMS"}}, 7],
+        "deep": {"er": {"est": "z"}},
+        "nested": [["q"]],
+        "lines": "a\nb",
+    }
+).encode()
+_EXAMPLES: list[tuple[dict[str, Any], bool]] = [
+    ({"ok": [True]}, True),
+    ({"ok": ["true"]}, False),
+    ({"ok": [1]}, False),
+    ({"ok": [{"numeric": [">", 0]}]}, False),
+    ({"none": [None]}, True),
+    ({"none": [{"exists": True}]}, True),
+    ({"rate": ["5"]}, False),
+    ({"rate": [{"prefix": "5"}]}, False),
+    ({"tags": ["b"]}, True),
+    ({"tags": [{"anything-but": "a"}]}, True),
+    ({"tags": [{"anything-but": ["a", "b"]}]}, False),
+    ({"empty": [{"exists": True}]}, False),
+    ({"hollow": [{"exists": False}]}, True),
+    ({"deep": [{"exists": True}]}, False),
+    ({"deep": {"er": {"est": [{"exists": True}]}}}, True),
+    ({"cdn": {"name": ["y"]}}, True),
+    ({"cdn": {"ms": [2]}}, True),
+    ({"cdn": {"edge": {"pop": [{"suffix": "MS"}]}}}, True),
+    ({"cdn": {"edge": {"pop": {"x": ["AMS"]}}}}, False),
+    ({"kind": {"x": [{"exists": False}]}}, True),
+    ({"kind": [{"suffix": '"play'}]}, False),
+    ({"kind": [{"suffix": "lay"}, "x"]}, True),
+    ({"lines": [{"wildcard": "a*b"}]}, True),
+    ({"gone": [{"anything-but": "a"}]}, False),
+]
+_WITHOUT_MEMBERS = [None, b"", b"not json", b'{"a": 1', b"[1]", b'"a"', b"\xff\xfe", b"5", b"null"]
+_ON_ABSENCE: list[tuple[dict[str, Any], bool]] = [
+    ({}, True),
+    ({"type": ["t"]}, True),
+    ({"data": {"a": [{"exists": False}]}}, True),
+    ({"data": {"a": [1]}}, False),
+    ({"data": {"a": [{"anything-but": 1}]}}, False),
+]
+_LONG_INTEGER = {"data": {"n": [12345678901234567890]}}
+_LONG_INTEGERS = [(b'{"n": 12345678901234567890}', True), (b'{"n": 12345678901234567891}', False)]
+_THREE_HUNDRED = {"data": {"n": [300]}}
+_SPELLINGS = [b'{"n": %s}' % text for text in (b"300", b"300.0", b"3e2", b"3.00E+2", b"0.3e3")]
+
+Says = Callable[[dict[str, Any], bytes | None], bool]
 
 
-@pytest.mark.parametrize(
-    ("data", "expected"),
-    [
-        ({"ok": [True]}, True),
-        ({"ok": ["true"]}, False),
-        ({"ok": [1]}, False),
-        ({"ok": [{"numeric": [">", 0]}]}, False),
-        ({"none": [None]}, True),
-        ({"none": [{"exists": True}]}, True),
-        ({"rate": ["5"]}, False),
-        ({"rate": [{"prefix": "5"}]}, False),
-        ({"tags": ["b"]}, True),
-        ({"tags": [{"anything-but": "a"}]}, True),
-        ({"tags": [{"anything-but": ["a", "b"]}]}, False),
-        ({"empty": [{"exists": True}]}, False),
-        ({"hollow": [{"exists": False}]}, True),
-        ({"deep": [{"exists": True}]}, False),
-        ({"deep": {"er": {"est": [{"exists": True}]}}}, True),
-        ({"cdn": {"name": ["y"]}}, True),
-        ({"cdn": {"ms": [2]}}, True),
-        ({"cdn": {"edge": {"pop": [{"suffix": "MS"}]}}}, True),
-        ({"cdn": {"edge": {"pop": {"x": ["AMS"]}}}}, False),
-        ({"kind": {"x": [{"exists": False}]}}, True),
-        ({"kind": [{"suffix": '"play'}]}, False),
-        ({"kind": [{"suffix": "lay"}, "x"]}, True),
-        ({"lines": [{"wildcard": "a*b"}]}, True),
-        ({"gone": [{"anything-but": "a"}]}, False),
-    ],
-)
-def test_examples_beyond_moto(spark: SparkSession, data: dict[str, Any], expected: bool) -> None:
-    assert matched(spark, [({"data": data}, "t", json.dumps(_PLAYER).encode())]) == [expected]
-
-
-@pytest.mark.parametrize(
-    "data", [None, b"", b"not json", b'{"a": 1', b"[1]", b'"a"', b"\xff\xfe", b"5", b"null"]
-)
-def test_data_without_members_meets_only_conditions_on_absence(
-    spark: SparkSession, data: bytes | None
-) -> None:
-    patterns: list[dict[str, Any]] = [
-        {},
-        {"type": ["t"]},
-        {"data": {"a": [{"exists": False}]}},
-        {"data": {"a": [1]}},
-        {"data": {"a": [{"anything-but": 1}]}},
+@pytest.fixture(scope="module")
+def says(spark: SparkSession) -> Says:
+    """Whether a pattern matches an event with some data: Spark is asked for all examples at once, as it plans
+    for seconds."""
+    pairs: list[tuple[dict[str, Any], bytes | None]] = [
+        *(({"data": data}, _PLAYER) for data, _ in _EXAMPLES),
+        *((pattern, data) for data in _WITHOUT_MEMBERS for pattern, _ in _ON_ABSENCE),
+        *((_LONG_INTEGER, data) for data, _ in _LONG_INTEGERS),
+        *((_THREE_HUNDRED, data) for data in _SPELLINGS),
     ]
+    found = matched(spark, [(pattern, "t", data) for pattern, data in pairs])
+    answers = {repr(pair): answer for pair, answer in zip(pairs, found, strict=True)}
+    return lambda pattern, data: answers[repr((pattern, data))]
 
-    assert matched(spark, [(p, "t", data) for p in patterns]) == [True, True, True, False, False]
+
+@pytest.mark.parametrize(("data", "expected"), _EXAMPLES)
+def test_examples_beyond_moto(says: Says, data: dict[str, Any], expected: bool) -> None:
+    assert says({"data": data}, _PLAYER) == expected
 
 
-@settings(max_examples=3, deadline=None, phases=(Phase.generate,), suppress_health_check=list(HealthCheck))
-@given(
-    numbers=st.lists(
-        st.integers(-(10**45), 10**45) | st.floats(allow_nan=False, allow_infinity=False),
-        min_size=100,
-        max_size=100,
-    )
-)
-def test_every_number_equals_itself(spark: SparkSession, numbers: list[float]) -> None:
+@pytest.mark.parametrize("data", _WITHOUT_MEMBERS)
+def test_data_without_members_meets_only_conditions_on_absence(says: Says, data: bytes | None) -> None:
+    assert [says(pattern, data) for pattern, _ in _ON_ABSENCE] == [expected for _, expected in _ON_ABSENCE]
+
+
+@pytest.mark.parametrize(("data", "expected"), _LONG_INTEGERS)
+def test_integers_are_compared_digit_by_digit(says: Says, data: bytes, expected: bool) -> None:
+    assert says(_LONG_INTEGER, data) == expected
+
+
+@pytest.mark.parametrize("data", _SPELLINGS)
+def test_spellings_of_one_number_are_equal(says: Says, data: bytes) -> None:
+    assert says(_THREE_HUNDRED, data)
+
+
+def test_every_number_equals_itself(spark: SparkSession) -> None:
+    integers = st.integers(-(10**45), 10**45)
+    numbers = drawn(integers | st.floats(allow_nan=False, allow_infinity=False), _NUMBERS_DRAWN)
     found = matched(spark, [({"data": {"n": [n]}}, "t", json.dumps({"n": n}).encode()) for n in numbers])
 
     assert [n for n, same in zip(numbers, found, strict=True) if not same] == []
-
-
-def test_integers_are_compared_digit_by_digit(spark: SparkSession) -> None:
-    pattern = {"data": {"n": [12345678901234567890]}}
-
-    assert matched(spark, [(pattern, "t", b'{"n": 1234567890123456789%d}' % last) for last in (0, 1)]) == [
-        True,
-        False,
-    ]
-
-
-def test_spellings_of_one_number_are_equal(spark: SparkSession) -> None:
-    spelled = [b'{"n": %s}' % text for text in (b"300", b"300.0", b"3e2", b"3.00E+2", b"0.3e3")]
-
-    assert matched(spark, [({"data": {"n": [300]}}, "t", data) for data in spelled]) == [True] * len(spelled)
