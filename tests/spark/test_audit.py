@@ -1,10 +1,10 @@
 """Records of each tallied topic in the ledger: tenant, minute, place and lag."""
 
+from collections import Counter
 from datetime import timedelta
 from typing import Any
 
 import numpy as np
-import pytest
 from pyspark.sql import SparkSession
 
 from shared.contracts.event_hash import id_hash
@@ -51,27 +51,29 @@ def test_items_of_a_collected_record_count_for_their_source(spark: SparkSession)
     assert tally.lag_out == dict.fromkeys(lag(290), 4)
 
 
-@pytest.mark.parametrize(
-    ("topic", "stage", "name"),
-    [
-        (Topic.EVENTS, Stage.EVENTS, ""),
-        (Topic.UNMATCHED, Stage.UNMATCHED, ""),
-        (Topic.OUTBOUND, Stage.FIRST, "p"),
-        (Topic.RETRY_OUT, Stage.RETRIED, "p"),
-        (Topic.RETRY_IN_30S, Stage.WAITING, "p"),
-        (Topic.RETRY_IN_5M, Stage.WAITING, "p"),
-        (Topic.RETRY_IN_1H, Stage.WAITING, "p"),
-        (Topic.DEAD_LETTER, Stage.DEAD_LETTER, "p"),
-    ],
-)
-def test_record_of_one_event_counts_as_its_topic_says(
-    spark: SparkSession, topic: Topic, stage: Stage, name: str
-) -> None:
-    pipe: dict[str, Any] = {"hifi_pipe": name} if name else {}
-    tally = only(audited(spark, event(topic, "x", **pipe)))
-    assert (tally.stage, tally.tenant, tally.minute, tally.name) == (stage, "acme", MINUTE, name)
-    assert (tally.count, hashes(tally), tally.lag_out) == (1, [id_hash("x")], lag(290))
-    assert (tally.first_ms, tally.last_ms, tally.lag_in, tally.inside) == (WRITTEN, WRITTEN, {}, {})
+_STAGES = {
+    Topic.EVENTS: (Stage.EVENTS, ""),
+    Topic.UNMATCHED: (Stage.UNMATCHED, ""),
+    Topic.OUTBOUND: (Stage.FIRST, "p"),
+    Topic.RETRY_OUT: (Stage.RETRIED, "p"),
+    Topic.RETRY_IN_30S: (Stage.WAITING, "p"),
+    Topic.RETRY_IN_5M: (Stage.WAITING, "p"),
+    Topic.RETRY_IN_1H: (Stage.WAITING, "p"),
+    Topic.DEAD_LETTER: (Stage.DEAD_LETTER, "p"),
+}
+
+
+def test_record_of_one_event_counts_as_its_topic_says(spark: SparkSession) -> None:
+    piped: dict[Topic, dict[str, Any]] = {
+        topic: {"hifi_pipe": name} if name else {} for topic, (_, name) in _STAGES.items()
+    }
+    found = {each.topic: each for each in audited(spark, *(event(t, "x", **piped[t]) for t in _STAGES))}
+    assert found.keys() == _STAGES.keys()
+    for topic, (stage, name) in _STAGES.items():
+        tally = only([found[topic]])
+        assert (tally.stage, tally.tenant, tally.minute, tally.name) == (stage, "acme", MINUTE, name)
+        assert (tally.count, hashes(tally), tally.lag_out) == (1, [id_hash("x")], lag(290))
+        assert (tally.first_ms, tally.last_ms, tally.lag_in, tally.inside) == (WRITTEN, WRITTEN, {}, {})
 
 
 def test_waiting_tallies_have_the_latest_due_time(spark: SparkSession) -> None:
@@ -95,21 +97,22 @@ def test_copies_of_an_event_are_distinguished_and_the_first_names_the_others(
     assert [t.lag_out for t in found[Stage.CLAIMED]] == [{}, {}]
 
 
-@pytest.mark.parametrize(
-    ("result", "stage"),
-    [
-        ("delivered", Stage.DELIVERED),
-        ("retry", Stage.RETRYING),
-        ("dead", Stage.DEAD),
-        ("duplicate", Stage.DROPPED),
-    ],
-)
-def test_receipt_counts_each_of_its_events(spark: SparkSession, result: str, stage: Stage) -> None:
-    tally = only(audited(spark, receipt("a", "b", result=result)))
-    assert (tally.stage, tally.name, tally.destination, tally.count) == (stage, "p", "d", 2)
-    assert hashes(tally) == sorted((id_hash("a"), id_hash("b")))
-    assert tally.lag_out == dict.fromkeys(lag(340), 2)
-    assert (tally.breaker, tally.lane) == ("closed", "fast")
+_ENDS = {
+    "delivered": Stage.DELIVERED,
+    "retry": Stage.RETRYING,
+    "dead": Stage.DEAD,
+    "duplicate": Stage.DROPPED,
+}
+
+
+def test_receipt_counts_each_of_its_events(spark: SparkSession) -> None:
+    found = by_stage(audited(spark, *(receipt("a", "b", result=result) for result in _ENDS)))
+    assert found.keys() == set(_ENDS.values())
+    for (tally,) in found.values():
+        assert (tally.name, tally.destination, tally.count) == ("p", "d", 2)
+        assert hashes(tally) == sorted((id_hash("a"), id_hash("b")))
+        assert tally.lag_out == dict.fromkeys(lag(340), 2)
+        assert (tally.breaker, tally.lane) == ("closed", "fast")
 
 
 def test_delivered_within_a_second_of_receiving_is_good_to_the_millisecond(spark: SparkSession) -> None:
@@ -135,25 +138,27 @@ def test_receipt_without_the_time_to_count_from_counts_from_receiving(spark: Spa
     assert only(audited(spark, receipt("a", since_ms=[]))).lag_out == lag(300)
 
 
-@pytest.mark.parametrize(
-    ("skew_ms", "late", "lag_ms"),
-    [
-        (0, 0, 250),
-        (-30_000, 0, 30_250),
-        (30_000, 0, 0),
-        (30_001, 1, 250),
-        (-5 * 60_000, 0, 300_250),
-        (-5 * 60_000 - 1, 1, 250),
-        (3 * DAY_MS, 1, 250),
-        (-3 * DAY_MS, 1, 250),
-    ],
-)
-def test_lag_counts_from_the_moment_that_names_the_minute_and_is_never_negative(
-    spark: SparkSession, skew_ms: int, late: int, lag_ms: int
-) -> None:
-    time = time_text(RECEIVED + skew_ms)
-    found = audited(spark, collected("a", time=time), event(Topic.EVENTS, "a", time=time))
-    assert [(t.late, t.lag_out) for r in found for t in r.tallies] == [(late, lag(lag_ms))] * 2
+_SKEWS = {
+    0: (0, 250),
+    -30_000: (0, 30_250),
+    30_000: (0, 0),
+    30_001: (1, 250),
+    -5 * 60_000: (0, 300_250),
+    -5 * 60_000 - 1: (1, 250),
+    3 * DAY_MS: (1, 250),
+    -3 * DAY_MS: (1, 250),
+}
+"""By milliseconds of an event's time after its receipt: how many count as late, and its lag, milliseconds."""
+
+
+def test_lag_counts_from_the_moment_that_names_the_minute_and_is_never_negative(spark: SparkSession) -> None:
+    records: list[Record] = []
+    for skew_ms in _SKEWS:
+        of, time = f"skewed{skew_ms}", time_text(RECEIVED + skew_ms)
+        records += [collected("a", time=time, tenant=of), event(Topic.EVENTS, "a", time=time, hifi_tenant=of)]
+    found = Counter((t.tenant, t.late, str(t.lag_out)) for r in audited(spark, *records) for t in r.tallies)
+    expected = ((f"skewed{skew_ms}", late, str(lag(ms))) for skew_ms, (late, ms) in _SKEWS.items())
+    assert found == dict.fromkeys(expected, 2)
 
 
 def test_an_invalid_time_counts_from_receipt(spark: SparkSession) -> None:

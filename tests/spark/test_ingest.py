@@ -4,7 +4,6 @@ import base64
 import json
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
@@ -49,15 +48,13 @@ def test_data_keeps_its_bytes(spark: SparkSession, texts: list[str], binaries: l
     assert [bytes(row["value"]) for row in rows] == [text.encode() for text in texts] + binaries
 
 
-@pytest.mark.parametrize(
-    "data", [r'"\ud83d"', '"\u2028\u2029\x7f"', '{"a":1,"a":2}', "1.10", "-0", '"\\u0000"', "x<y"]
-)
-def test_data_that_a_parse_would_change_is_not_parsed(spark: SparkSession, data: str) -> None:
-    (row,) = events(
-        kafka_rows(spark, "collected", [(encode_items([item(data)]), headers(_COPIED))])
-    ).collect()
+def test_data_that_a_parse_would_change_is_not_parsed(spark: SparkSession) -> None:
+    texts = [r'"\ud83d"', '"\u2028\u2029\x7f"', '{"a":1,"a":2}', "1.10", "-0", '"\\u0000"', "x<y"]
+    record = (encode_items([item(text) for text in texts]), headers(_COPIED))
 
-    assert bytes(row["value"]) == data.encode()
+    rows = events(kafka_rows(spark, "collected", [record])).collect()
+
+    assert [bytes(row["value"]) for row in rows] == [text.encode() for text in texts]
 
 
 def test_an_item_becomes_a_record_with_its_attributes_as_headers(spark: SparkSession) -> None:
@@ -83,64 +80,63 @@ def test_an_item_becomes_a_record_with_its_attributes_as_headers(spark: SparkSes
 _GOOD = json.dumps({**_EVENT, "data": "good"}).encode()
 
 
-@pytest.mark.parametrize(
-    ("bad", "reason"),
-    [
-        (b'{"minute": 7, "data": "x"}', "no id"),
-        (_GOOD.replace(b'"source": "/players/7"', b'"source": null'), "no source"),
-        (_GOOD.replace(b'"minute": 7', b'"minute": "soon"'), "no minute"),
-        (_GOOD.replace(b'"data": "good"', b'"data_base64": "*"'), "data_base64 is not base64"),
-        (b"17", "no id"),
-        (b"null", "no id"),
-        (b"[]", "no id"),
-    ],
-)
-def test_a_bad_item_keeps_the_good_ones_company_no_longer(
-    spark: SparkSession, bad: bytes, reason: str
-) -> None:
-    value = b"[" + b",".join([_GOOD, bad, _GOOD, bad]) + b"]"
-
-    found = by_topic(events(kafka_rows(spark, "collected", [(value, headers(_COPIED))])))
-
-    assert [bytes(row["value"]) for row in found["events"]] == [b"good", b"good"]
-    (whole,) = found["quarantine"]
-    assert bytes(whole["value"]) == value
-    assert header_map(whole) == {**_COPIED, h.REASON: f"item 1: {reason}", h.ORIGIN: "collected/0/0"}
+_BAD_ITEMS = {
+    b'{"minute": 7, "data": "x"}': "no id",
+    _GOOD.replace(b'"source": "/players/7"', b'"source": null'): "no source",
+    _GOOD.replace(b'"minute": 7', b'"minute": "soon"'): "no minute",
+    _GOOD.replace(b'"data": "good"', b'"data_base64": "*"'): "data_base64 is not base64",
+    b"17": "no id",
+    b"null": "no id",
+    b"[]": "no id",
+}
 
 
-@pytest.mark.parametrize(
-    ("value", "reason"),
-    [
-        (None, "no value"),
-        (b"", "not a JSON array of events"),
-        (b"{}", "not a JSON array of events"),
-        (_GOOD, "not a JSON array of events"),
-        (b"[" + _GOOD + b"] [", "not a JSON array of events"),
-        (b"[" + _GOOD + b"][" + _GOOD + b"]", "not a JSON array of events"),
-        (b"[" + _GOOD + b"]},[" + _GOOD + b"]", "not a JSON array of events"),
-        (b"\t" + _GOOD + b"," + _GOOD + b"]", "not a JSON array of events"),
-        (b"[" + _GOOD + b",]]", "not a JSON array of events"),
-        (b"[]", "not a JSON array of events"),
-        (b"[\xff]", "not UTF-8"),
-        (b"[" * 5_000 + b"]" * 5_000, "not a JSON array of events"),
-    ],
-)
-def test_a_record_that_cannot_be_read_goes_whole_to_quarantine(
-    spark: SparkSession, value: bytes | None, reason: str
-) -> None:
-    (row,) = events(kafka_rows(spark, "collected", [(value, headers(_COPIED))])).collect()
+def test_a_bad_item_keeps_the_good_ones_company_no_longer(spark: SparkSession) -> None:
+    values = [b"[" + b",".join([_GOOD, bad, _GOOD, bad]) + b"]" for bad in _BAD_ITEMS]
 
-    assert (row["topic"], header_map(row)[h.REASON]) == ("quarantine", reason)
-    assert (None if row["value"] is None else bytes(row["value"])) == value
+    found = by_topic(events(kafka_rows(spark, "collected", [(value, headers(_COPIED)) for value in values])))
+
+    assert [bytes(row["value"]) for row in found["events"]] == [b"good", b"good"] * len(values)
+    assert [bytes(whole["value"]) for whole in found["quarantine"]] == values
+    assert [header_map(whole) for whole in found["quarantine"]] == [
+        {**_COPIED, h.REASON: f"item 1: {reason}", h.ORIGIN: f"collected/0/{n}"}
+        for n, reason in enumerate(_BAD_ITEMS.values())
+    ]
 
 
-@pytest.mark.parametrize("missing", sorted(_COPIED))
-def test_a_record_without_its_stamps_goes_to_quarantine(spark: SparkSession, missing: str) -> None:
-    left = {name: text for name, text in _COPIED.items() if name != missing}
+_UNREADABLE = {
+    None: "no value",
+    b"": "not a JSON array of events",
+    b"{}": "not a JSON array of events",
+    _GOOD: "not a JSON array of events",
+    b"[" + _GOOD + b"] [": "not a JSON array of events",
+    b"[" + _GOOD + b"][" + _GOOD + b"]": "not a JSON array of events",
+    b"[" + _GOOD + b"]},[" + _GOOD + b"]": "not a JSON array of events",
+    b"\t" + _GOOD + b"," + _GOOD + b"]": "not a JSON array of events",
+    b"[" + _GOOD + b",]]": "not a JSON array of events",
+    b"[]": "not a JSON array of events",
+    b"[\xff]": "not UTF-8",
+    b"[" * 5_000 + b"]" * 5_000: "not a JSON array of events",
+}
 
-    (row,) = events(kafka_rows(spark, "collected", [(b"[" + _GOOD + b"]", headers(left))])).collect()
 
-    assert header_map(row)[h.REASON] == f"no header {missing}"
+def test_a_record_that_cannot_be_read_goes_whole_to_quarantine(spark: SparkSession) -> None:
+    records = [(value, headers(_COPIED)) for value in _UNREADABLE]
+
+    rows = events(kafka_rows(spark, "collected", records)).collect()
+
+    assert {row["topic"] for row in rows} == {"quarantine"}
+    assert [header_map(row)[h.REASON] for row in rows] == list(_UNREADABLE.values())
+    assert [None if row["value"] is None else bytes(row["value"]) for row in rows] == list(_UNREADABLE)
+
+
+def test_a_record_without_its_stamps_goes_to_quarantine(spark: SparkSession) -> None:
+    left = [{name: text for name, text in _COPIED.items() if name != missing} for missing in _COPIED]
+    records = kafka_rows(spark, "collected", [(b"[" + _GOOD + b"]", headers(stamps)) for stamps in left])
+
+    rows = events(records).collect()
+
+    assert [header_map(row)[h.REASON] for row in rows] == [f"no header {missing}" for missing in _COPIED]
 
 
 def test_values_too_large_for_quarantine_are_truncated(spark: SparkSession) -> None:
