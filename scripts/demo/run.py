@@ -17,6 +17,7 @@ from scripts.load.progress import on_signals
 from scripts.load.receiver import Receiver
 from scripts.load.run_id import new_run_id
 from scripts.load.telemetry import Telemetry
+from scripts.local.connection import bootstraps, collect_url
 from scripts.local.progress import Progress
 from scripts.local.side import Side
 
@@ -33,8 +34,8 @@ class DemoOptions(Struct, frozen=True, kw_only=True):
     seconds: float
 
 
-async def run_demo(side: Side, progress: Progress, wanted: DemoOptions) -> bool:
-    """Configure, send the load, account; returns whether nothing was lost.
+async def run_demo(root: Path, progress: Progress, wanted: DemoOptions) -> bool:
+    """Configure the side or the twins in a folder, send the load, account; returns whether nothing was lost.
 
     Raises:
         OperatorError: if the side does not deliver or refuses the sample, or if the file cannot be read.
@@ -43,12 +44,12 @@ async def run_demo(side: Side, progress: Progress, wanted: DemoOptions) -> bool:
     console, stopping = Console(highlight=False), asyncio.Event()
     async with Receiver() as receiver:
         with progress.step("applying scripts/samples/demo.yaml") as say:
-            await asyncio.to_thread(apply_sample, side, receiver.url, say)
+            await asyncio.to_thread(apply_sample, Side.load(root), receiver.url, say)
         with progress.step("waiting until every node uses it"):
-            await wait_until_live(side.collect_url, receiver)
+            await wait_until_live(collect_url(root), receiver)
         plan = DemoLoad(
-            url=side.collect_url,
-            bootstraps=[side.bootstrap],
+            url=collect_url(root),
+            bootstraps=bootstraps(root),
             supply=supply,
             kind_of=telemetry.kind_of if telemetry else None,
             rate=wanted.rate,

@@ -2,9 +2,11 @@
 
 import os
 import socket
+from collections.abc import Sequence
 from pathlib import Path
 
 from scripts.local.side import REACH, Side
+from scripts.local.twins.place import Twins, are_twins
 from shared.contracts.bootstrap import IAM
 from shared.contracts.egress_policy import EgressPolicy
 from shared.runtime.errors import OperatorError
@@ -45,12 +47,31 @@ def side_reach() -> EgressPolicy:
 
 
 def collect_url(data: Path) -> str:
-    """URL of the local side's collect.
+    """URL at which a customer of the local side posts events; of twins the edge's, which shares them.
 
     Raises:
-        NoSideError: if there is no side.
+        NoSideError, NoTwinsError: if there is no side, or the description of twins cannot be read.
     """
-    return Side.load(data).collect_url
+    return Twins.load(data).edge.events_url if are_twins(data) else Side.load(data).collect_url
+
+
+def console_url(data: Path) -> str:
+    """URL of the local side's console, of twins the edge's.
+
+    Raises:
+        NoSideError, NoTwinsError: as `collect_url`.
+    """
+    return Twins.load(data).edge.console_url if are_twins(data) else Side.load(data).console_url
+
+
+def bootstraps(data: Path) -> Sequence[str]:
+    """Bootstrap servers of each side that may have an event which was posted to `collect_url`.
+
+    Raises:
+        NoSideError, NoTwinsError: as `collect_url`.
+    """
+    sides = Twins.load(data).sides if are_twins(data) else [Side.load(data)]
+    return [side.bootstrap for side in sides]
 
 
 def _answers(address: str) -> bool:

@@ -1,9 +1,14 @@
 """The brokers of a local side: records survive a kill, topics are created once."""
 
+from pathlib import Path
+
 import pytest
 from confluent_kafka import Consumer, KafkaError, Producer
 
+from scripts.local.jars import ensure_jars
+from scripts.local.kafka.brokers import prepare
 from scripts.local.kafka.cluster import Cluster
+from scripts.local.side import Side
 from shared.contracts.topics import REPLICAS, Topic, topic_specs
 from shared.kafka.admin import AdminError, admin_client, ensure_topics, topic_partitions, wait_for_brokers
 from shared.kafka.background_reader import reader_config
@@ -62,3 +67,11 @@ def test_acknowledged_records_survive_the_kill_of_a_broker(brokers: Cluster, top
 def test_brokers_that_do_not_answer_are_named() -> None:
     with pytest.raises(AdminError, match=r"0 of 3 brokers answered within 1 s at 127\.0\.0\.1:9"):
         wait_for_brokers("127.0.0.1:9", seconds=1)
+
+
+def test_a_brokers_log_is_in_its_own_folder_whatever_the_folders_name(tmp_path: Path) -> None:
+    side = Side(root=tmp_path / "jürgen \N{PARTY POPPER}" / r"back\u0041\slash")
+    side.create()
+    prepare(side, ensure_jars(print).broker, (1,))
+    assert (side.broker_folder(1) / "log" / "meta.properties").exists()
+    assert list(tmp_path.iterdir()) == [side.root.parent]

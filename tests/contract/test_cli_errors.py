@@ -1,6 +1,7 @@
 """Errors are printed on one line of stderr, with an exit status and without a traceback."""
 
 import ctypes
+import socket
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 from scripts.local.ports import free_base
 from scripts.local.side import Side
+from scripts.local.twins.place import Twins
 from shared.kafka.admin import admin_client
 from shared.kafka.errors import KafkaUnavailableError, kafka_errors_explained
 from tests.harness.command_line import HIFI, without_settings
@@ -75,6 +77,16 @@ def test_a_folder_without_a_side_is_named(command: Sequence[str], tmp_path: Path
     status, line = failed([*command, "--data", tmp_path])
     assert status == 1
     assert f"no side in {tmp_path}: start one with `hifi up --data {tmp_path}`" in line
+
+
+@pytest.mark.parametrize("command", ["up", "demo"])
+def test_a_folder_of_twins_is_no_folder_for_a_side_by_itself(command: str, tmp_path: Path) -> None:
+    Twins(root=tmp_path).create()
+    with socket.create_server(("127.0.0.1", 0)) as taken:  # a side would not get far
+        status, line = failed([command, "--data", tmp_path, "--port", taken.getsockname()[1]])
+    assert status == 2
+    assert f"{tmp_path} belongs to twins: start them by `hifi up --twins --data {tmp_path}`" in line
+    assert not (tmp_path / "side.json").exists()
 
 
 def test_a_profile_of_a_side_that_does_not_run_says_so(tmp_path: Path) -> None:

@@ -57,6 +57,7 @@ class DeliveryTracker:
         if pipe in event.arrived:
             return Arrival.AGAIN
         event.arrived.add(pipe)
+        self._drop_old_lags(now_ms)  # p95() may never be asked for
         self._lags.append((now_ms, max(0, now_ms - event.sent_ms)))
         return Arrival.FIRST
 
@@ -82,9 +83,12 @@ class DeliveryTracker:
 
     def p95(self, now_ms: int) -> int | None:
         """p95 from sending to arrival, ms, over all pipes in the last minute; None without arrivals."""
+        self._drop_old_lags(now_ms)
+        return _nearest_rank([lag for _, lag in self._lags], 95) if self._lags else None
+
+    def _drop_old_lags(self, now_ms: int) -> None:
         while self._lags and self._lags[0][0] < now_ms - _LAG_MS:
             self._lags.popleft()
-        return _nearest_rank([lag for _, lag in self._lags], 95) if self._lags else None
 
     def forget(self, now_ms: int) -> None:
         """Drop events that are complete or too old."""

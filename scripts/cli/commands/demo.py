@@ -10,11 +10,11 @@ from rich.console import Console
 from scripts.cli.commands.options import DATA_DEFAULT, Data
 from scripts.cli.commands.up import described
 from scripts.demo.run import DemoOptions, run_demo
+from scripts.local.connection import console_url
 from scripts.local.lock import holder
 from scripts.local.processes.profile import SideProfile
 from scripts.local.progress import Progress
 from scripts.local.services import early, start_profile
-from scripts.local.side import Side
 from scripts.local.up import brokers_up, stop_signals_interrupt
 from scripts.local.warmup.warmup import WarmUpLimits
 from scripts.terminal import REFUSED
@@ -39,8 +39,8 @@ def demo(  # noqa: PLR0913, PLR0917 one a command-line option
 ) -> None:
     """Demonstrate hifi: start a side, configure it, send events, deliver them, and prove that none was lost.
 
-    If a side runs in the folder, it is used and left running; otherwise one is started, and stopped at the
-    end. Exit status 0 only if nothing was lost.
+    If a side runs in the folder, or twins do, it is used and left running; otherwise one is started, and
+    stopped at the end. Exit status 0 only if nothing was lost.
     """
     wanted = DemoOptions(events=events, rate=rate, batch=batch, seconds=seconds)
     progress = Progress(Console())
@@ -55,17 +55,17 @@ def demo(  # noqa: PLR0913, PLR0917 one a command-line option
 
 def _demo(root: Path, port: int | None, wanted: DemoOptions, progress: Progress) -> bool:
     if holder(root) is not None:
-        progress.say(f"using the side that runs in {root}")
-        progress.say(_watch(Side.load(root)))
-        return uvloop.run(run_demo(Side.load(root), progress, wanted))
+        progress.say(f"using what runs in {root}")
+        progress.say(_watch(root))
+        return uvloop.run(run_demo(root, progress, wanted))
     side = described(root, port, None)
     with brokers_up(side, progress, early=early(side, SideProfile.ALL)) as supervisor:
         start_profile(side, supervisor, SideProfile.ALL, progress, WarmUpLimits())
-        progress.say(_watch(side))
-        good = uvloop.run(run_demo(side, progress, wanted))
+        progress.say(_watch(root))
+        good = uvloop.run(run_demo(root, progress, wanted))
         stop_signals_interrupt()  # the event loop has replaced the signal handlers
     return good
 
 
-def _watch(side: Side) -> str:
-    return f"watch it: {side.console_url}"
+def _watch(root: Path) -> str:
+    return f"watch it: {console_url(root)}"

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
-from scripts.local.doctor.checks import Check, haproxy_check, ports_check, prerequisites
+from scripts.local.doctor.checks import TO_GO_ON, TO_START, Check, haproxy_check, ports_check, prerequisites
 from scripts.local.doctor.edge_health import edge_health
 from scripts.local.doctor.health import health
 from scripts.local.lock import holder
@@ -29,7 +29,7 @@ def doctor(data: Data = DATA_DEFAULT) -> None:
 
 def diagnosis(root: Path) -> Iterator[Check]:
     """The checks of the machine, then those of a running or of a stopped side, or of twins."""
-    yield from prerequisites(root)
+    yield from prerequisites(root, TO_START if holder(root) is None else TO_GO_ON)
     yield haproxy_check(haproxy(), needed=are_twins(root))
     try:
         yield from _twins(Twins.load(root)) if are_twins(root) else _side(root)

@@ -97,8 +97,6 @@ class _Wanted(NamedTuple):
 
 
 def _run_side(wanted: _Wanted, progress: Progress) -> None:
-    if are_twins(wanted.root):
-        raise UsageError(f"{wanted.root} belongs to twins: add --twins, or name another --data")
     if wanted.standby and wanted.parts is SideProfile.BROKERS:
         raise UsageError("--standby needs a Spark driver: leave out --parts brokers")
     if wanted.workers and wanted.parts is SideProfile.BROKERS:
@@ -136,7 +134,15 @@ def _run_twins(wanted: _Wanted, progress: Progress) -> None:
 
 
 def described(root: Path, port: int | None, partitions: int | None) -> Side:
-    """The side in `root` as last described, with the options given; the number of partitions never falls."""
+    """The side in `root` as last described, with the options given; the number of partitions never falls.
+
+    Raises:
+        UsageError: if the folder belongs to twins.
+    """
+    if are_twins(root):
+        raise UsageError(
+            f"{root} belongs to twins: start them by `hifi up --twins --data {root}`, or name another --data"
+        )
     before = Side.load(root) if (root / "side.json").exists() else None
     wanted = partitions or DEFAULT_PARTITIONS
     return Side(

@@ -19,8 +19,6 @@ from shared.runtime.jvm import JavaMissingError, java
 _GIB: Final = 1024**3
 _PYTHON: Final = (3, 11)
 _JAVA: Final = 17
-_DISK_GIB: Final = 5.0
-_MEMORY_GIB: Final = 4.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,14 +35,42 @@ class Check:
         return self.fix is None
 
 
-def prerequisites(root: Path) -> Iterator[Check]:
+@dataclass(frozen=True, kw_only=True)
+class Room:
+    """Disk and memory that have to be free, in GiB, and what to do if they are not."""
+
+    disk: float
+    disk_fix: str
+    memory: float
+    memory_fix: str
+
+
+TO_START: Final = Room(
+    disk=5.0,
+    disk_fix="free 5 GiB, or keep the data elsewhere: hifi up --data DIR",
+    memory=4.0,
+    memory_fix="end other programs: a side needs 4 GiB",
+)
+"""For three brokers, the driver's JVM and its Python workers, and for the topics that they write."""
+
+TO_GO_ON: Final = Room(
+    disk=1.0,
+    disk_fix="free 1 GiB: a broker without room for its next segments ends",
+    memory=0.5,
+    memory_fix="end other programs: with less than 0.5 GiB the kernel may end processes of the side",
+)
+"""Beside a running side, which has taken what it needs: for one more segment (256 MiB) of each broker, and
+for what its processes grow by under load."""
+
+
+def prerequisites(root: Path, room: Room) -> Iterator[Check]:
     """Check Python, Java, Maven, jars, disk and memory."""
     yield python_check(sys.version_info[:3])
     yield java_check(_java_version())
     yield maven_check(shutil.which("mvn"), jars_there=cached_jars().complete)
     yield jars_check(cached_jars().root, complete=cached_jars().complete)
-    yield disk_check(root, shutil.disk_usage(_existing(root)).free / _GIB)
-    yield memory_check(psutil.virtual_memory().available / _GIB)
+    yield disk_check(root, shutil.disk_usage(_existing(root)).free / _GIB, room)
+    yield memory_check(psutil.virtual_memory().available / _GIB, room)
 
 
 def python_check(version: tuple[int, ...]) -> Check:
@@ -75,22 +101,16 @@ def jars_check(root: Path, *, complete: bool) -> Check:
     )
 
 
-def disk_check(root: Path, free_gib: float) -> Check:
+def disk_check(root: Path, free_gib: float, room: Room) -> Check:
     """Check that there is disk space for the topics."""
-    fix = f"free {_DISK_GIB:.0f} GiB, or keep the data elsewhere: hifi up --data DIR"
-    return Check(
-        name="disk", found=f"{free_gib:.1f} GiB free for {root}", fix=fix if free_gib < _DISK_GIB else None
-    )
+    fix = room.disk_fix if free_gib < room.disk else None
+    return Check(name="disk", found=f"{free_gib:.1f} GiB free for {root}", fix=fix)
 
 
-def memory_check(available_gib: float) -> Check:
-    """Check that there is memory for three brokers, the driver's JVM and its Python workers."""
-    fix = f"end other programs: a side needs {_MEMORY_GIB:.0f} GiB"
-    return Check(
-        name="memory",
-        found=f"{available_gib:.1f} GiB available",
-        fix=fix if available_gib < _MEMORY_GIB else None,
-    )
+def memory_check(available_gib: float, room: Room) -> Check:
+    """Check that there is memory for the side's processes."""
+    fix = room.memory_fix if available_gib < room.memory else None
+    return Check(name="memory", found=f"{available_gib:.1f} GiB available", fix=fix)
 
 
 def haproxy_check(path: str | None, *, needed: bool) -> Check:

@@ -10,6 +10,7 @@ from typing import Final
 
 from scripts.local.addresses import BROKER_IDS, HOST
 from scripts.local.class_archives import broker_archive
+from scripts.local.kafka.properties_file import properties_text
 from scripts.local.process_marks import OF_SIDE
 from scripts.local.side import Side
 from shared.contracts.limits import MAX_RECORD_BYTES
@@ -139,8 +140,7 @@ def prepare(
     for broker in nodes:
         side.broker_folder(broker).mkdir(parents=True, exist_ok=True)
         found = properties(side, broker) | dict(extra or {})
-        lines = [f"{name}={value}" for name, value in sorted(found.items())]
-        _config_file(side, broker).write_text("\n".join(lines) + "\n")
+        _config_file(side, broker).write_text(properties_text(found), encoding="ascii")
     raw = [broker for broker in nodes if not _mark(side, broker).exists()]
     if raw:
         _format(side, raw, jars)

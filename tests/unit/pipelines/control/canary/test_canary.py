@@ -1,6 +1,7 @@
 """The canary's record of its events, its schedule, and the checks of its destinations."""
 
 import json
+import pickle
 
 import msgspec
 import pytest
@@ -78,6 +79,19 @@ def test_p95_is_of_the_last_minute(watch: DeliveryTracker) -> None:
         watch.arrive("a", str(n), n + 1)
     assert watch.p95(100) == 95
     assert watch.p95(60_200) is None
+
+
+def test_a_canary_without_a_scraper_does_not_grow(watch: DeliveryTracker) -> None:
+    minute_ms, sizes = 60_000, []
+    for minute in range(60):
+        for now_ms in range(minute * minute_ms, (minute + 1) * minute_ms, 1_000):
+            watch.send([str(now_ms)], now_ms)
+            watch.acknowledge([str(now_ms)], now_ms)
+            for pipe in _PIPES:
+                watch.arrive(pipe, str(now_ms), now_ms + 100)
+        watch.forget(now_ms)
+        sizes.append(len(pickle.dumps(watch)))
+    assert max(sizes[20:]) < 1.1 * sizes[20], "events are kept for ten minutes"
 
 
 @given(st.floats(0.05, 100), st.floats(0.1, 30), st.integers(1, 200))

@@ -1,11 +1,17 @@
 """`hifi doctor`: every failed check has the command that fixes it."""
 
+import shutil
+from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 
+import psutil
 import pytest
 
+from scripts.cli.commands.doctor import diagnosis
 from scripts.local.doctor import checks, health
-from scripts.local.doctor.checks import Check
+from scripts.local.doctor.checks import TO_GO_ON, TO_START, Check
+from scripts.local.lock import held
 from scripts.local.side import Side
 from shared.contracts.scorecard import Now, Percentiles
 from shared.kafka.consumer_lag import Lag
@@ -50,8 +56,10 @@ def test_javas_version_is_read_in_all_its_spellings(output: str, major: int | No
         (checks.java_check(11), "apt-get install openjdk-17-jdk-headless"),
         (checks.maven_check(None, jars_there=False), "apt-get install maven"),
         (checks.jars_check(Path("/jars"), complete=False), "make setup"),
-        (checks.disk_check(Path("/data"), 0.5), "--data"),
-        (checks.memory_check(0.5), "4 GiB"),
+        (checks.disk_check(Path("/data"), 4.5, TO_START), "--data"),
+        (checks.disk_check(Path("/data"), 0.5, TO_GO_ON), "a broker without room"),
+        (checks.memory_check(3.5, TO_START), "4 GiB"),
+        (checks.memory_check(0.25, TO_GO_ON), "the kernel may end processes"),
         (checks.haproxy_check(None, needed=True), "apt-get install haproxy"),
         (health.process_check(_SIDE, "spark", "BACKOFF"), "tail /data/logs/spark.log"),
         (health.brokers_check(_SIDE, 2), "tail /data/logs/broker-*.log"),
@@ -79,8 +87,8 @@ def test_a_failed_check_names_its_fix(check: Check, fix: str) -> None:
         checks.java_check(21),
         checks.maven_check(None, jars_there=True),
         checks.jars_check(Path("/jars"), complete=True),
-        checks.disk_check(Path("/data"), 50),
-        checks.memory_check(8),
+        checks.disk_check(Path("/data"), 50, TO_START),
+        checks.memory_check(8, TO_START),
         health.process_check(_SIDE, "spark", "RUNNING"),
         health.brokers_check(_SIDE, 3),
         health.replicas_check(_SIDE, []),
@@ -108,3 +116,19 @@ def test_haproxy_may_be_missing_where_there_are_no_twins() -> None:
     missing = checks.haproxy_check(None, needed=False)
     assert missing.ok
     assert "hifi up --twins" in missing.found
+
+
+def test_a_running_side_is_not_refused_for_the_memory_and_disk_that_it_has_taken_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two_gib = 2 * 1024**3
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=two_gib))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=two_gib))
+    assert _failed(tmp_path) == {"disk", "memory"}
+    with held(tmp_path):
+        assert not _failed(tmp_path)
+
+
+def _failed(root: Path) -> set[str]:
+    machine = {check.name: check.ok for check in islice(diagnosis(root), 6)}
+    return {name for name in ("disk", "memory") if not machine[name]}
