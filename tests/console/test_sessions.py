@@ -9,6 +9,7 @@ from typing import Any
 from playwright.sync_api import expect
 
 from tests.console.documents import Office, sign_in
+from tests.contract.management.api_process import START_SECONDS
 from tests.harness.service_process import HOST, request
 from tests.harness.waiting import eventually
 
@@ -132,6 +133,6 @@ def test_an_api_that_is_away_is_said_and_the_session_stays(office: Office) -> No
         expect(page.get_by_role("alert")).to_contain_text("does not answer")
     finally:
         office.api.restart()
-    eventually(office.api.ready, 30)
+    eventually(office.api.ready, START_SECONDS)
     page.reload()
     expect(page.get_by_text("No sources yet.")).to_be_visible()

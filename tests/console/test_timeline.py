@@ -56,7 +56,7 @@ def acting(topics: str, store_url: str, start: Start) -> Acting:
         TABLE, store_url, side=LOCAL, owner="d", clock=lambda: begun, monotonic=time.monotonic
     )
     held = deployer.begin(
-        Action.STEP_FORWARD, HOSTILE, Stability(stable=True), phase="canary", lease_seconds=900
+        Action.STEP_FORWARD, HOSTILE, Stability(stable=True), phase="canary", lease_seconds=3_600
     )
     assert isinstance(held, Activity)
     side, now = Side(topics), wall_clock() // MINUTE_MS
@@ -65,7 +65,7 @@ def acting(topics: str, store_url: str, start: Start) -> Acting:
     side.read()
     side.audit()
     observe = start(documents_table=TABLE, documents_endpoint=store_url)
-    eventually(lambda: observe.get("/v1/timeline")["activities"], 30)
+    eventually(lambda: observe.get("/v1/timeline")["activities"])
     return Acting(observe, begun, lambda: deployer.end(held))
 
 

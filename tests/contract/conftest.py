@@ -40,7 +40,7 @@ def dynamodb_local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         local_store.command(side.store_folder, side.store_port, side.temporary, ensure_store(print))
     )
     try:
-        eventually(lambda: process.poll() is not None or _answers(side.store_port))
+        eventually(lambda: process.poll() is not None or _answers(side.store_port), 240, "the store answers")
         assert process.poll() is None
         yield side.store_url
     finally:

@@ -23,7 +23,6 @@ class ConfigNode:
             instance=instance,
             clock=wall_clock,
             monotonic=time.monotonic,
-            valid_seconds=5,
         )
         self.held: int | None = None
         self.table: GlobalTable[Catalogue] = config_table(bootstrap, instance, used=self._used)

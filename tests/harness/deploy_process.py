@@ -18,7 +18,7 @@ from tests.harness.fake_place import FakePlace
 from tests.harness.service_process import ServiceProcess
 
 _START: Final = "FAKE_START"
-_SLOW: Final = "FAKE_SLOW"
+_GO: Final = "FAKE_GO"
 _LIMITS: Final = ("HIFI_READY_SECONDS", "HIFI_PROVE_SECONDS", "HIFI_WATCH_SECONDS", "HIFI_PATIENCE_SECONDS")
 _NEVER: Final = "1000000"
 """Seconds of a clock that runs fast: a busy machine fails no release."""
@@ -26,8 +26,13 @@ _NEVER: Final = "1000000"
 
 def fake_backend() -> FakePlace:
     """What HIFI_BACKEND names."""
-    place, slow = FakePlace(fast_clock(), Path(os.environ["FAKE_PLACE"])), float(os.environ[_SLOW])
-    place.before_call = lambda name: time.sleep(slow if name == "set_weights" else 0)
+    place, go = FakePlace(fast_clock(), Path(os.environ["FAKE_PLACE"])), Path(os.environ[_GO])
+
+    def wait(name: str) -> None:
+        while name == "set_weights" and not go.exists():
+            time.sleep(0.02)
+
+    place.before_call = wait
     return place
 
 
@@ -38,7 +43,7 @@ def fast_clock() -> Clock:
 
 
 class DeployProcess(ServiceProcess):
-    """One deployer, with short leases."""
+    """One deployer, with a short lease."""
 
     def __init__(
         self,
@@ -49,26 +54,41 @@ class DeployProcess(ServiceProcess):
         *,
         speed: float,
         start: float,
-        slow: float = 0,
+        go: Path | None = None,
         patience: float = 60,
+        lease: float = 1,
+        watch_minutes: int = 1,
     ) -> None:
-        """`slow` is how long it takes to set weights, `patience` how long it may; seconds of real time."""
+        """Start it.
+
+        Args:
+            endpoint: URL of DynamoDB Local.
+            table: the documents' table.
+            place: the file of the sides.
+            log: the file of its output.
+            speed: how many times faster than real time its clock of releases runs.
+            start: epoch seconds at which that clock and real time agree.
+            go: weights are not set until this file exists.
+            patience: seconds of real time that one look at the sides may take.
+            lease: seconds of silence after which its lead and its activities are over.
+            watch_minutes: minutes with traffic before the share rises to half.
+        """
         settings = {
             "HIFI_BACKEND": "tests.harness.deploy_process:fake_backend",
             "HIFI_DOCUMENTS_TABLE": table,
             "HIFI_DOCUMENTS_ENDPOINT": endpoint,
             "HIFI_DEPLOY_SECONDS": "0.05",
-            "HIFI_LEASE_SECONDS": "1",
-            "HIFI_ACTIVITY_SECONDS": "1",
+            "HIFI_LEASE_SECONDS": str(lease),
+            "HIFI_ACTIVITY_SECONDS": str(lease),
             "HIFI_TURN_SECONDS": str(patience),
-            "HIFI_WATCH_MINUTES": "1",
+            "HIFI_WATCH_MINUTES": str(watch_minutes),
             "HIFI_HALF_MINUTES": "1",
             "HIFI_BAKE_MINUTES": "1",
             **dict.fromkeys(_LIMITS, _NEVER),
             "FAKE_PLACE": str(place),
             "FAKE_SPEED": str(speed),
             _START: str(start),
-            _SLOW: str(slow),
+            _GO: str(go or log.parent),
         }
         super().__init__("tests.harness.deploy_process", log, settings)
 

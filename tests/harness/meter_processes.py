@@ -130,17 +130,17 @@ class MeterProcesses:
 
     def __init__(self, bootstrap: str, folder: Path, store: str, settle_seconds: int) -> None:
         base = {"HIFI_BOOTSTRAP": bootstrap, "HIFI_ALLOW_LOOPBACK": "true"}
+        self.meter, self._audit_ready = Meter(free_port()), folder / "audit.ready"
         jars = ensure_jars(print).spark
         spark = {
             "HIFI_CHECKPOINTS": str(folder / "checkpoints"),
             "HIFI_JARS": str(jars),
             "HIFI_CLASS_ARCHIVE": str(spark_archive(jars).file),
             "HIFI_MASTER": "local[4]",
-            "HIFI_READY_FILE": str(folder / "audit.ready"),
+            "HIFI_READY_FILE": str(self._audit_ready),
             "HIFI_METRICS_PORT": str(free_port()),
             "PYSPARK_PYTHON": sys.executable,
         }
-        self.meter = Meter(free_port())
         aws = {
             "HIFI_STORE_ENDPOINT": store,
             "AWS_ACCESS_KEY_ID": "test",
@@ -163,6 +163,7 @@ class MeterProcesses:
                 stack.callback(process.stop)
                 process.start()
             eventually(self.meter.ready, READY_SECONDS, "observe is ready", 0.5)
+            eventually(self._audit_ready.exists, READY_SECONDS, "audit is ready", 0.5)
             yield self.meter
 
     def tails(self) -> str:

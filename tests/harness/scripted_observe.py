@@ -1,7 +1,8 @@
 """An observe that says what a test wants, over HTTP."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
 from urllib.parse import parse_qs, urlsplit
 
@@ -12,18 +13,30 @@ from shared.contracts.scorecard import PipeCard
 from tests.harness.http_server import QuietHandler, http_served
 
 
+@dataclass(frozen=True)
+class Figures:
+    """What became of a pipe's events."""
+
+    events: int = 0
+    good: int = 0
+    dead: int = 0
+
+
 class ScriptedObserve:
     """The same figures for every pipe and time."""
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self.events = self.good = self.dead = 0
+        self.figures: Callable[[], Figures] = Figures
+        """Called at each request for a pipe."""
+
         self.reasons: list[str] = []
         self.silent = False
 
     def say(self, events: int, good: int | None = None, dead: int = 0) -> None:
         """From now on."""
-        self.events, self.good, self.dead = events, events if good is None else good, dead
+        found = Figures(events, events if good is None else good, dead)
+        self.figures = lambda: found
 
     def answer(self, path: str) -> object | None:
         """What GET of a path answers, beside figures what is asked; None is an error."""
@@ -35,14 +48,15 @@ class ScriptedObserve:
         query = {name: values[0] for name, values in parse_qs(parts.query).items()}
         if not parts.path.startswith("/v1/pipes/"):
             return {"path": parts.path, "tenant": query.get("tenant")}
+        found = self.figures()
         return PipeCard(
             tenant=query["tenant"],
             pipe=parts.path.rpartition("/")[2],
             first=int(query["from"]),
             last=int(query["from"]) + 1,
-            events=self.events,
-            good=self.good,
-            dead=self.dead,
+            events=found.events,
+            good=found.good,
+            dead=found.dead,
         )
 
 

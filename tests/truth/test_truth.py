@@ -106,7 +106,7 @@ def test_exactly_the_lost_and_the_doubled_are_named_at_their_hop_though_audit_is
         for at, tenant in enumerate((CLEAN, *CASES)):
             chain.write(events[tenant], faults.get(tenant, Fault()))
             if at == 1:
-                eventually(lambda: meter.now().rate >= 0 and some(meter, at_ms), 120, "audit has begun", 0.2)
+                eventually(lambda: some(meter, at_ms), JUDGED_SECONDS, "audit has begun", 0.2)
                 meters.audit.kill()
             if at == 2:
                 meters.audit.start()

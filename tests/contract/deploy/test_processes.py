@@ -39,7 +39,9 @@ class Deployers:
         self.place, self.start_s, self._ending = folder / "place.json", time.time(), ending
         self.processes: list[DeployProcess] = []
 
-    def start(self, slow: float = 0, patience: float = 60) -> DeployProcess:
+    def start(
+        self, go: Path | None = None, patience: float = 60, lease: float = 1, watch_minutes: int = 1
+    ) -> DeployProcess:
         log = self.folder / f"{len(self.processes)}.log"
         process = DeployProcess(
             self.endpoint,
@@ -48,8 +50,10 @@ class Deployers:
             log,
             speed=SPEED,
             start=self.start_s,
-            slow=slow,
+            go=go,
             patience=patience,
+            lease=lease,
+            watch_minutes=watch_minutes,
         )
         self.processes.append(process)
         self._ending.callback(process.kill)
@@ -88,7 +92,7 @@ def deployers(dynamodb_local: str, tmp_path: Path) -> Iterator[Deployers]:
 
 
 def test_a_deployer_that_is_killed_is_followed_by_one_that_goes_on(deployers: Deployers) -> None:
-    first = deployers.start()
+    first = deployers.start(watch_minutes=10_000)  # until it is killed
     deployers.ask(Kind.DEPLOY, NEW)
     deployers.until(lambda release: release.step is Step.WATCH, "the version has traffic")
     first.kill()
@@ -98,19 +102,36 @@ def test_a_deployer_that_is_killed_is_followed_by_one_that_goes_on(deployers: De
     deployers.whole(DARK, NEW)
 
 
-@pytest.mark.parametrize(
-    ("slow", "patience", "terms"), [(3, 60, {1}), (3, 1, {2, 3, 4, 5}), (SECONDS, 1, {2})]
-)
-def test_a_slow_deployer_keeps_the_lead_and_one_that_hangs_lets_go_of_the_sides(
-    deployers: Deployers, slow: float, patience: float, terms: set[int]
+def test_a_deployer_whose_call_takes_longer_than_its_lease_keeps_the_lead(
+    deployers: Deployers, tmp_path: Path
 ) -> None:
-    deployers.start(slow=slow, patience=patience)
+    go, lease = tmp_path / "go", 5.0
+    deployers.start(go, patience=SECONDS, lease=lease)
     deployers.ask(Kind.DEPLOY, NEW)
     deployers.until(lambda release: release.step is Step.CANARY, "the slow one sets weights")
+    deployers.start(lease=lease)
+    time.sleep(2.5 * lease)
+    go.touch()
+    release = deployers.until(lambda release: release.ended, "the release ends")
+    assert (release.step, release.term) == (Step.DONE, 1)
+    deployers.whole(DARK, NEW)
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_a_deployer_that_hangs_lets_go_of_the_sides_and_disturbs_no_one_if_it_goes_on(
+    deployers: Deployers, tmp_path: Path, goes_on: bool
+) -> None:
+    go = tmp_path / "go"
+    deployers.start(go, patience=1)
+    deployers.ask(Kind.DEPLOY, NEW)
+    deployers.until(lambda release: release.step is Step.CANARY, "it sets weights")
     deployers.start()
+    deployers.until(lambda release: release.term > 1, "another takes over")
+    if goes_on:
+        go.touch()
     release = deployers.until(lambda release: release.ended, "the release ends")
     assert release.step is Step.DONE
-    assert release.term in terms
+    assert release.term == 2 or goes_on, "it may lead again"
     deployers.whole(DARK, NEW)
 
 

@@ -12,6 +12,8 @@ from tests.harness.waiting import eventually
 
 ANY = {"If-Match": "*"}
 NEW = {"If-None-Match": "*"}
+START_SECONDS = 120
+"""In which it is ready on a busy machine."""
 
 
 class ApiProcess(ServiceProcess):
@@ -29,7 +31,7 @@ class ApiProcess(ServiceProcess):
         }
         super().__init__("pipelines.management.api", folder / "api.log", hifi_settings(own | settings))
         try:
-            eventually(self.ready, 120, "the API is ready")
+            eventually(self.ready, START_SECONDS, "the API is ready")
         except AssertionError:
             self.kill()  # the caller has no object to kill it by
             raise

@@ -18,7 +18,7 @@ from shared.contracts.documents import decode_entry
 from shared.contracts.heartbeats import NODES, Heartbeat, decode
 from shared.contracts.topics import Topic
 from shared.dynamodb.document_table import DocumentTable
-from tests.contract.management.api_process import ANY, NEW, ApiProcess, destination
+from tests.contract.management.api_process import ANY, NEW, START_SECONDS, ApiProcess, destination
 from tests.harness.config_node import ConfigNode
 from tests.harness.provision_process import ProvisionProcess
 from tests.harness.service_process import ServiceProcess
@@ -125,7 +125,7 @@ def test_every_acknowledged_write_is_in_the_history_once_and_in_order(
     load = Load("acme", writers=16, documents=4, seconds=5.0, kills=2)
     try:
         written = written_under_kills(api, load, [api])
-        eventually(api.ready, 30)
+        eventually(api.ready, START_SECONDS)
         nothing_is_lost(api, load, written)
     finally:
         api.kill()
@@ -152,7 +152,7 @@ def test_fifty_writers_for_a_minute_leave_topic_and_nodes_at_what_the_table_hold
         ending.callback(provisioner.kill)
         eventually(provisioner.leads, 60, "the provisioner leads")
         written = written_under_kills(api, load, [provisioner, api])
-        eventually(api.ready, 60)
+        eventually(api.ready, START_SECONDS)
         count = nothing_is_lost(api, load, written)
         table = DocumentTable(api.table, dynamodb_local)
         wanted = {each.key.name: (each.version, each.document) for each in table.documents(load.tenant)}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from shared.contracts.topics import Topic
-from tests.contract.management.api_process import ANY, ApiProcess
+from tests.contract.management.api_process import ANY, START_SECONDS, ApiProcess
 from tests.contract.management.side_records import Tail, make_pipes, put_event
 from tests.harness.topics import Topics, outbound_headers
 from tests.harness.waiting import eventually
@@ -184,6 +184,6 @@ def test_a_server_that_stops_ends_its_tails_and_itself(side_api: ApiProcess) -> 
             while tail.next()[0]:
                 pass
     side_api.restart()
-    eventually(side_api.ready, 30)
+    eventually(side_api.ready, START_SECONDS)
     with Tail(side_api, "nine", "nine.p").started():
         assert open_tails(side_api) == 1

@@ -13,7 +13,7 @@ import boto3
 from pipelines.management.api.permissions import Role
 from pipelines.management.api.token_store import MOST_FORGOTTEN, MOST_TOKENS, TokenStore
 from pipelines.management.api.tokens import DAY_MS, new_token
-from tests.contract.management.api_process import NEW, ApiProcess, destination
+from tests.contract.management.api_process import NEW, START_SECONDS, ApiProcess, destination
 from tests.harness.waiting import eventually, free_port
 
 LIST = "/v1/tenants/acme/destinations"
@@ -29,7 +29,7 @@ def test_a_restart_makes_no_second_operator(dynamodb_local: str, tmp_path: Path)
     try:
         process.kill()
         process.restart()
-        eventually(process.ready, 30)
+        eventually(process.ready, START_SECONDS)
         assert process.token_file.read_text().strip() == process.operator
         assert len(process.ask("GET", "/v1/tokens").json["items"]) == 1
     finally:
@@ -109,7 +109,7 @@ def test_expired_tokens_do_not_fill_the_table(api: ApiProcess) -> None:
 
 
 def test_too_large_a_body_and_too_many_requests_are_refused(dynamodb_local: str, tmp_path: Path) -> None:
-    process = ApiProcess(tmp_path, dynamodb_local, token_rate="5", body_bytes="2048")
+    process = ApiProcess(tmp_path, dynamodb_local, token_rate="0.1", body_bytes="2048")
     try:
         large = {**destination(), "options": {"url": "x" * 4096}}
         assert process.ask("PUT", f"{LIST}/acme.d", large, NEW).status == 413
@@ -127,6 +127,6 @@ def test_it_refuses_to_start_beyond_loopback_without_tls(dynamodb_local: str) ->
         "HIFI_DOCUMENTS_ENDPOINT": dynamodb_local,
     }
     command = [sys.executable, "-m", "pipelines.management.api"]
-    ended = subprocess.run(command, env=env, capture_output=True, timeout=30, check=False)
+    ended = subprocess.run(command, env=env, capture_output=True, timeout=START_SECONDS, check=False)
     assert ended.returncode == 2
     assert b"HIFI_TLS_CERTIFICATE" in ended.stderr

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import msgspec
 import pytest
@@ -25,19 +26,36 @@ DARK = Activity(
 CANARY = replace(DARK, action=Action.STEP_FORWARD, phase="canary")
 
 
+@dataclass(frozen=True)
+class Moment:
+    """What is seen together, and when."""
+
+    now_ms: int = T0
+    health: Stability = LATE
+    activity: Activity = DARK
+
+
 class Seen:
-    """What a recorder sees, and when."""
+    """What a recorder sees: each look sees one moment."""
 
     def __init__(self) -> None:
-        self.now_ms, self.health, self.activity = T0, LATE, DARK
+        self.next = self._moment = Moment()
         self.errors = 0
         """So many of the next looks fail."""
+
+    def health(self) -> Stability:
+        """A look asks for this first."""
+        self._moment = self.next
+        return self._moment.health
+
+    def now_ms(self) -> int:
+        return self._moment.now_ms
 
     def register(self) -> Register:
         if self.errors:
             self.errors -= 1
             raise RuntimeError("a defect")
-        return Register(activities=[self.activity], wishes=[], serial=1)
+        return Register(activities=[self._moment.activity], wishes=[], serial=1)
 
 
 @pytest.fixture
@@ -49,8 +67,8 @@ def store(dynamodb_local: str, request: pytest.FixtureRequest) -> Store:
 
 @contextmanager
 def recording(store: Store, seen: Seen) -> Iterator[TimelineRecorder]:
-    recorder = TimelineRecorder(store, seen.register, lambda: seen.now_ms)
-    recorder.start(lambda: seen.health)
+    recorder = TimelineRecorder(store, seen.register, seen.now_ms)
+    recorder.start(seen.health)
     try:
         yield recorder
     finally:
@@ -73,7 +91,7 @@ def test_spans_that_begin_in_the_same_millisecond_are_kept_over_a_restart(store:
     seen = Seen()
     with recording(store, seen) as first:
         eventually(lambda: phases(first))
-        seen.health, seen.activity, seen.now_ms = Stability(stable=True), CANARY, T0 + 2_000
+        seen.next = Moment(T0 + 2_000, Stability(stable=True), CANARY)
         eventually(lambda: len(phases(first)) == len(health(first)) == 2)
     with recording(store, seen) as second:
         eventually(lambda: phases(second))
@@ -90,9 +108,8 @@ def test_spans_under_the_keys_of_an_earlier_version_are_read_and_go_on(store: St
     shown = [(Health.STABLE, -90_000), (Health.UNSTABLE, -60_000)]
     for _ in range(2):  # also where both keys of the one that goes on are there
         with recording(store, Seen()) as recorder:
-            eventually(lambda: phases(recorder))
+            eventually(lambda: phases(recorder) and _all(recorder).health[-1].until_ms is None)
             assert health(recorder) == shown
-            assert _all(recorder).health[-1].until_ms is None
 
 
 def test_an_unexpected_error_is_logged_and_the_recording_goes_on(

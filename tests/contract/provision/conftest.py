@@ -9,10 +9,11 @@ import pytest
 from shared.dynamodb.document_table import DocumentTable
 from tests.harness.local_aws import local_aws
 from tests.harness.provision_process import ProvisionProcess
+from tests.harness.service_process import stop_all
 from tests.harness.waiting import eventually
 
 TABLE = "documents"
-
+START_SECONDS = 120
 
 Start = Callable[[], ProvisionProcess]
 
@@ -32,14 +33,16 @@ def table(endpoint: str) -> DocumentTable:
 
 @pytest.fixture
 def start(topics: str, endpoint: str, tmp_path: Path) -> Iterator[Start]:
-    """Starts processes of the test's own, ready, and ends them."""
+    """Starts processes of the test's own, ready, and ends them in good order: none in the middle of a
+    transaction, at which readers would wait."""
     with ExitStack() as ending:
         started: list[ProvisionProcess] = []
 
         def begin() -> ProvisionProcess:
             started.append(ProvisionProcess(topics, endpoint, TABLE, tmp_path / f"{len(started)}.log"))
             ending.callback(started[-1].kill)
-            eventually(started[-1].ready, 30, "the provisioner is ready")
+            ending.callback(stop_all, [started[-1]])
+            eventually(started[-1].ready, START_SECONDS, "the provisioner is ready")
             return started[-1]
 
         yield begin

@@ -2,26 +2,32 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from confluent_kafka import Message
 
 from shared.contracts.document_items import change_of
 from shared.contracts.document_status import DocumentStatus, State, document_and_side, status_partition
-from shared.contracts.documents import Pipe
+from shared.contracts.documents import Document, Pipe, decode_entry
 from shared.contracts.rollout_plan import Rollout
+from shared.contracts.topics import Topic
 from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.item_store import ItemStore
 from shared.dynamodb.rollout_store import RolloutStore
 from shared.kafka.config_topic import config_table
 from tests.contract.management.api_process import ApiProcess
 from tests.harness.provision_process import ProvisionProcess
-from tests.harness.scripted_observe import ScriptedObserve, scripted_observe
+from tests.harness.scripted_observe import Figures, ScriptedObserve, scripted_observe
+from tests.harness.topics import Topics
 from tests.harness.waiting import eventually
 
 PLAN = Rollout(steps=[1, 10, 100], every="1s")
+GOOD = Figures(events=1_000, good=1_000)
+FEW = Figures(events=50, good=50)
 
 
 class Rig:
@@ -33,6 +39,7 @@ class Rig:
         self.table_name = f"documents-{self.tenant}"
         self.table = DocumentTable(self.table_name, endpoint)
         self.table.ensure()
+        self.store = RolloutStore(self.table_name, endpoint)
         self.view = config_table(topics, self.tenant)
         self.shares: list[float] = []
         assert self.view.wait(30)
@@ -49,6 +56,22 @@ class Rig:
         eventually(process.ready, 60, "the provisioner is ready")
         return process
 
+    def say_by_step(self, later: Figures, first: Figures = GOOD) -> None:
+        """Of the first step, and of later ones: none is over before the test has seen it."""
+
+        def figures() -> Figures:
+            state = self.store.state(self.tenant, self.tenant)
+            return later if state is not None and state.step > 1 else first
+
+        self.observe.figures = figures
+
+    def published(self) -> list[float]:
+        """Every share that was on the topic, in order."""
+        key = f"{self.tenant}/pipe/{self.tenant}".encode()
+        records = [each for each in Topics(self._topics).all_of(Topic.CONFIG) if each.key() == key]
+        shares = [document.sample for each in records if isinstance(document := _document(each), Pipe)]
+        return [share for share, _ in groupby(shares)]
+
     def share(self) -> float | None:
         """What nodes take of the pipe now; every change is remembered."""
         pipe = self.view.view.pipes.get((self.tenant, self.tenant))
@@ -60,7 +83,7 @@ class Rig:
         return pipe.sample
 
     def reaches(self, share: float) -> None:
-        eventually(lambda: self.share() == share, 20, f"{share} %, after {self.shares}", every=0.02)
+        eventually(lambda: self.share() == share, 60, f"{share} %, after {self.shares}", every=0.02)
 
     def status(self) -> DocumentStatus | None:
         items = ItemStore(self.table_name, self.endpoint, DocumentStatus).all(status_partition(self.tenant))
@@ -86,22 +109,25 @@ def test_it_goes_up_by_itself_and_a_change_of_the_pipe_keeps_the_step(rig: Rig, 
     ending.callback(rig.start().kill)
     rig.reaches(1)
     rig.observe.say(99)
-    store = RolloutStore(rig.table_name, rig.endpoint)
-    eventually(lambda: "99 of 100 events" in _reason(store, rig.tenant), 20)
+    eventually(lambda: "99 of 100 events" in _reason(rig.store, rig.tenant))
     version = rig.write(rollout=PLAN, transform="data")
-    eventually(lambda: rig.view.view.pipes[rig.tenant, rig.tenant].transform == "data", 10)
+    eventually(lambda: rig.view.view.pipes[rig.tenant, rig.tenant].transform == "data")
     assert rig.share() == 1
     rig.observe.reasons = ["the alarm burn is open"]
-    rig.observe.say(1_000)
-    eventually(lambda: "side local is not stable" in _reason(store, rig.tenant), 20)
+    rig.say_by_step(FEW)
+    eventually(lambda: "side local is not stable" in _reason(rig.store, rig.tenant))
     rig.observe.reasons = []
+    rig.reaches(10)
+    rig.observe.say(1_000)
     rig.reaches(100)
-    assert rig.shares == [1, 10, 100]
-    eventually(lambda: _state(store, rig.tenant) == ("done", 3), 20)
+    assert rig.published() == [1, 10, 100]
+    eventually(lambda: _state(rig.store, rig.tenant) == ("done", 3))
     status = eventually(rig.status)
     assert (status.version, status.state) != (version, State.PENDING)
     rig.write(transform="data")
-    eventually(lambda: not store.states() and not store.cards(), 20, "a pipe without a rollout has no state")
+    eventually(
+        lambda: not rig.store.states() and not rig.store.cards(), what="a pipe without a rollout has no state"
+    )
     assert rig.share() == 100
 
 
@@ -122,17 +148,17 @@ def test_it_stops_when_it_hurts_and_requests_through_the_api_lead_on(
     assert (member()["state"], member()["step"], member()["share"]) == ("going up", 1, 1)
     assert asks("pause") == 200, "before it began"
     ending.callback(rig.start().kill)
-    rig.observe.say(1_000)
+    rig.say_by_step(FEW)
     rig.reaches(1)
     assert (asks("pause"), asks("jump"), member()["state"]) == (409, 422, "paused")
     assert asks("resume") == 200
     rig.reaches(10)
-    rig.observe.say(1_000, good=900, dead=100)
+    rig.say_by_step(Figures(events=1_000, good=900, dead=100))
     rig.reaches(1)
     found = member()
     assert (found["state"], found["step"], found["next_ms"]) == ("stopped", 1, None)
     assert "90 % good, 10 % dead letters" in found["reason"]
-    rig.observe.say(50)  # good, but too few
+    rig.say_by_step(FEW)
     assert asks("resume") == 200
     rig.reaches(10)
     assert asks("back") == 200
@@ -150,20 +176,23 @@ def test_killed_midway_another_goes_on_from_there_and_sides_add_up(rig: Rig, end
     rig.write(rollout=Rollout(steps=[1, 10, 50, 100], every="1s"))
     first = rig.start()
     ending.callback(first.kill)
-    rig.observe.say(1_000)
+    rig.say_by_step(Figures(events=60, good=60))
     rig.reaches(10)
-    rig.observe.say(60)
     first.kill()
-    store = RolloutStore(rig.table_name, rig.endpoint)
-    state, _ = eventually(lambda: _state(store, rig.tenant))
+    state, _ = eventually(lambda: _state(rig.store, rig.tenant))
     assert state in ("going up", "waiting")
-    reached = rig.share()
     ending.callback(rig.start().kill)
-    eventually(lambda: "60 of 100 events" in _reason(store, rig.tenant), 30, "it waits")
-    assert rig.share() in (reached, 50), "nothing was taken back"
+    eventually(lambda: "60 of 100 events" in _reason(rig.store, rig.tenant), what="it waits")
+    assert rig.share() == 10, "nothing was taken back"
     ending.callback(rig.start("green").kill)
     rig.reaches(100)
     assert rig.shares == sorted(rig.shares)
+
+
+def _document(record: Message) -> Document | None:
+    """What a record publishes; None if it deletes."""
+    value = record.value()
+    return None if value is None else decode_entry(value).document
 
 
 def _state(store: RolloutStore, tenant: str) -> tuple[str, int] | None:

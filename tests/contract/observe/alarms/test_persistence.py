@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
+from pipelines.control.observe.alarms.lifecycle import AlarmState
 from pipelines.control.observe.alarms.service import Alarms
 from pipelines.control.observe.dynamodb import Item, Store
 from shared.contracts.alarms import AlarmKind, QuietWindow
@@ -30,6 +31,7 @@ def test_a_notice_outlives_the_process_and_is_then_sent_with_the_same_id(
     with start(alarm_webhook=receiver.url) as alarms:
         alarms.update(stalled("route"))
         eventually(lambda: bool(receiver.requests), 20, "nothing was tried")
+        eventually(lambda: stored() == 1, 20, "the notice is not kept")
     assert stored() == 1
     receiver.status, before = 204, len(receiver.requests)
     with start(alarm_webhook=receiver.url) as alarms:
@@ -38,14 +40,21 @@ def test_a_notice_outlives_the_process_and_is_then_sent_with_the_same_id(
     assert len({headers["webhook-id"] for _, headers, _ in receiver.requests}) == 1
 
 
-def test_an_open_alarm_and_a_quiet_window_survive_a_restart(start: Start) -> None:
+def kept(store: Store) -> dict[str, bool]:
+    """Subject of each stored alarm, and whether it is open."""
+    states = [AlarmState.decode(item.body) for item in store.query("alarm")]
+    return {state.alarm.subject: state.open for state in states}
+
+
+def test_an_open_alarm_and_a_quiet_window_survive_a_restart(start: Start, store: Store) -> None:
     with start() as alarms:
         alarms.update(stalled("route"))
         (before,) = alarms.listed(ALL_TENANTS)
         now = wall_clock()
         window = alarms.add_window(
-            QuietWindow(from_ms=now, until_ms=now + 60_000, kinds=[AlarmKind.STALLED], reason="deployment")
+            QuietWindow(from_ms=now, until_ms=now + 3_600_000, kinds=[AlarmKind.STALLED], reason="deployment")
         )
+        eventually(lambda: kept(store) == {"route": True}, 20, "the alarm is not stored")
     with start() as alarms:
         assert alarms.listed(ALL_TENANTS, True) == [before]
         assert alarms.windows() == [window]
@@ -56,6 +65,7 @@ def test_an_open_alarm_and_a_quiet_window_survive_a_restart(start: Start) -> Non
         assert alarms.remove_window(window.id)
         assert not alarms.remove_window(window.id)
         alarms.update(stalled())
+        eventually(lambda: kept(store) == {"route": False, "retry": False}, 20, "their end is not stored")
     with start() as alarms:
         assert alarms.windows() == []
         assert alarms.listed(ALL_TENANTS, True) == []
@@ -79,6 +89,9 @@ def test_an_unavailable_store_delays_no_notice(receiver: Far, secrets: SecretTab
         alarms.close()
 
 
+HANGS_SECONDS = 60
+
+
 class HangingStore(Store):
     """Blocks writes until it is released."""
 
@@ -87,7 +100,7 @@ class HangingStore(Store):
         self.released = threading.Event()
 
     def put(self, items: Iterable[Item]) -> None:
-        self.released.wait(60)
+        self.released.wait(HANGS_SECONDS)
         super().put(items)
 
 
@@ -100,8 +113,10 @@ def test_a_store_that_hangs_delays_no_look_and_has_the_last_state_afterwards(
     began = time.monotonic()
     for nodes in (("route",), ("route", "ingest"), ("ingest",), ("ingest", "retry")):
         first.update(stalled(*nodes))
-    assert time.monotonic() - began < 1.0
+    assert time.monotonic() - began < HANGS_SECONDS / 2
     hanging.released.set()
+    last = {"route": False, "ingest": True, "retry": True}
+    eventually(lambda: kept(hanging) == last, 20, "the last state is not stored")
     first.close()
     second = Alarms(settings(), hanging, Catalogue, secrets, wall_clock)
     second.restore()

@@ -123,7 +123,9 @@ def test_a_hanging_receiver_delays_no_other_and_gets_every_notice(receiver: Far,
             eventually(lambda: bool(hanging.requests), 20, "the hanging one was not tried")
             alarms.update(stalled("route"))
             alarms.update(stalled())
-            eventually(lambda: len(receiver.notices()) == 2, 20, "the other one waits")
+            # A busy machine may send one again, as its limit is short too.
+            both = {"opened", "resolved"}
+            eventually(lambda: {each for each, _ in receiver.notices()} == both, 20, "the other one waits")
             hanging.hang.set()
             eventually(
                 lambda: "resolved" in [change for change, _ in hanging.notices()], 20, "a notice is missing"

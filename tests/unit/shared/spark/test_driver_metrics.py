@@ -42,13 +42,20 @@ def driver() -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
+def own_seconds(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return times.user + times.system
+
+
 def test_workers_cost_counts_those_that_ended(driver: subprocess.Popen[str]) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while (found := costs(driver.pid))[WORKERS].cpu_seconds < 0.5:  # 0.3 of each, in ticks of 0.01
         assert time.monotonic() < deadline, found
         time.sleep(0.05)
-    assert found[JVM].cpu_seconds < 0.3
-    assert found[DRIVER].cpu_seconds < 0.3
+    # These two wait by now; how long they took to start depends on the machine.
+    top = psutil.Process(driver.pid)
+    assert found[DRIVER].cpu_seconds == pytest.approx(own_seconds(top), abs=0.05)
+    assert found[JVM].cpu_seconds == pytest.approx(own_seconds(top.children()[0]), abs=0.05)
     assert all(cost.memory_bytes > 1e6 for cost in found.values())
 
 

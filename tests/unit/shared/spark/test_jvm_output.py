@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 _PROGRAM = """
-import subprocess, sys, time
+import subprocess, sys, threading
 from shared.spark.jvm_output import json_output
 from shared.runtime.logging import configure_logging, get_logger
 configure_logging("test")
@@ -20,7 +20,7 @@ print("17")
 with json_output():
     running = subprocess.Popen([sys.executable, "-c", child])
 running.wait()
-time.sleep(0.5)
+[each.join(60) for each in threading.enumerate() if each.name == "jvm-output"]  # all is passed on
 get_logger("own").info("directly")
 """
 
