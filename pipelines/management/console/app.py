@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from fastapi import FastAPI, Request, Response
-from nicegui import Client, ui
+from nicegui import ui
 from prometheus_client import Gauge, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from starlette.responses import PlainTextResponse
@@ -15,15 +15,15 @@ from starlette.staticfiles import StaticFiles
 from pipelines.management.console.api_client import ApiClient
 from pipelines.management.console.invitations import add_invitation
 from pipelines.management.console.issuer_sign_in import add_issuer_sign_in, code_flow, renewed
-from pipelines.management.console.page import HOURS, shown
+from pipelines.management.console.meter_page import add_meter_page
+from pipelines.management.console.page import PageSettings
 from pipelines.management.console.pages.routes import add_pages
 from pipelines.management.console.pages.visit import Desk
-from pipelines.management.console.poller import Pollers, View
+from pipelines.management.console.poller import Pollers
 from pipelines.management.console.same_origin import SameOrigin
-from pipelines.management.console.session import COOKIE, Session, Sessions
+from pipelines.management.console.session import Sessions
 from pipelines.management.console.settings import ConsoleSettings
-from pipelines.management.console.sign_in import HOME, INVITATION, SIDES, SIGN_IN, add_sign_in, redirect
-from shared.contracts.scorecard import ALL_TENANTS
+from pipelines.management.console.sign_in import HOME, INVITATION, SIDES, SIGN_IN, add_sign_in
 from shared.runtime.clock import Clock
 from shared.runtime.known_hosts import KnownHosts
 from shared.runtime.metrics import ConsoleMetric
@@ -73,21 +73,14 @@ def create_app(
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     _add_defences(app, settings)
     _add_probes(app, ConsoleMetrics(pollers))
-    sessions = None if management is None else _add_people(app, settings, management, clock)
-    guarded = sessions if settings.tls else None
-
-    @ui.page("/", title="hifi")
-    async def page(
-        request: Request, client: Client, tenant: str = ALL_TENANTS, hours: int = 1
-    ) -> Response | None:
-        if guarded is not None and not _operates(guarded.find(request.cookies.get(COOKIE))):
-            return redirect(HOME)
-        _add_head()
-        view = View(tenant or ALL_TENANTS, hours if hours in HOURS else 1)
-        documents = HOME if management is not None else None
-        shown(pollers, client, view, settings.side, clock, documents)
-        return None
-
+    desk = None if management is None else _add_people(app, settings, management, clock)
+    of_pages = PageSettings(
+        side=settings.side,
+        clock=clock,
+        documents=None if desk is None else HOME,
+        access_seconds=settings.access_seconds,
+    )
+    add_meter_page(pollers, of_pages, _add_head, desk if settings.tls else None)
     app.mount("/static", StaticFiles(directory=_FILES))
     ui.run_with(
         app,
@@ -132,13 +125,8 @@ def _refused_body(error: BodyRefusedError) -> Response:
     return PlainTextResponse(error.detail, error.status, error.headers)
 
 
-def _operates(session: Session | None) -> bool:
-    """Whether a session may see all tenants' meters. Behind a proxy with TLS it asks this of everybody."""
-    return session is not None and session.identity.operates
-
-
-def _add_people(app: FastAPI, settings: ConsoleSettings, management: ApiClient, clock: Clock) -> Sessions:
-    """Signing in, and the pages that need it; gives who is signed in."""
+def _add_people(app: FastAPI, settings: ConsoleSettings, management: ApiClient, clock: Clock) -> Desk:
+    """Signing in, and the pages that need it; gives what those share."""
     flow, issuer = code_flow(settings, clock), settings.oidc_issuer
     sessions = Sessions(clock, None if flow is None else partial(renewed, flow))
     add_sign_in(app, management, sessions, secure=settings.tls)
@@ -147,7 +135,7 @@ def _add_people(app: FastAPI, settings: ConsoleSettings, management: ApiClient, 
     add_invitation(app, management, sessions, issuer=issuer, secure=settings.tls)
     desk = Desk(client=management, sessions=sessions, issuer=issuer, public=settings.public_url)
     add_pages(desk, _add_head)
-    return sessions
+    return desk
 
 
 def _add_head() -> None:

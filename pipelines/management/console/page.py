@@ -1,12 +1,15 @@
 """The page: one object per browser, updated by a poller."""
 
+from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlencode
 
 from nicegui import Client, ui
 
 from pipelines.management.console import formatting
+from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.html import Markup, joined, tag
+from pipelines.management.console.meter_access import Access, AccessEndedError
 from pipelines.management.console.panels.alarms import Alarms
 from pipelines.management.console.panels.banner import Banner, status
 from pipelines.management.console.panels.base import write
@@ -20,6 +23,7 @@ from pipelines.management.console.panels.silences import Silences
 from pipelines.management.console.panels.summary import Summary
 from pipelines.management.console.panels.watched_fields import WatchedFields
 from pipelines.management.console.poller import Pollers, PollState, View
+from pipelines.management.console.sign_in import HOME
 from shared.contracts.scorecard import ALL_TENANTS
 from shared.runtime.clock import Clock
 
@@ -35,14 +39,28 @@ _NO_EVENTS: Final = tag(
 )
 
 
-class Page:
-    """The page in one browser."""
+@dataclass(frozen=True, kw_only=True)
+class PageSettings:
+    """What all pages have in common."""
 
-    def __init__(  # what a page is of
-        self, pollers: Pollers, view: View, side: str, clock: Clock, documents: str | None
+    side: str
+    clock: Clock
+    documents: str | None
+    """The address of the pages of documents, if there are any."""
+
+    access_seconds: float
+    """How often an open page asks whether it may go on."""
+
+
+class Page:
+    """The page in one browser. It ends, and leads away, when its access does."""
+
+    def __init__(
+        self, pollers: Pollers, client: Client, view: View, settings: PageSettings, access: Access
     ) -> None:
-        self._view = view
-        self._head(side, documents)
+        self._pollers, self._client, self._view, self._access = pollers, client, view, access
+        clock = settings.clock
+        self._head(settings.side, settings.documents)
         self._banner = Banner()
         with ui.element("main").classes("page") as self._main:
             self._tiles = Summary()
@@ -54,13 +72,18 @@ class Page:
             self._destinations = Destinations()
             self._watched = WatchedFields()
             self._alarms = Alarms()
-            self._quiet = Silences(pollers.client, view, clock, self._hurry)
+            self._quiet = Silences(pollers.client, view, clock, self._hurry, self._may_write)
         write(
             tag("p", "All times are UTC. Lags are in milliseconds; percentiles are accurate to 2 %."), "foot"
         )
         self._details = Details(pollers.client, view, clock)
-        self._feed = pollers.watch(view, self.show)
+        ui.timer(settings.access_seconds, self._confirm, immediate=False)
+        self._feed = pollers.watch(view, self._polled)
         self.show(self._feed.state)
+
+    def leave(self) -> None:
+        """Watch no more."""
+        self._pollers.leave(self._view, self._polled)
 
     def show(self, state: PollState) -> None:
         """Bring every panel up to date."""
@@ -77,6 +100,38 @@ class Page:
             self._watched, self._alarms, self._quiet,
         ):  # fmt: skip
             panel.show(snapshot)
+
+    def _polled(self, state: PollState) -> None:
+        if self._access.is_open:
+            self.show(state)
+        else:
+            self._end()
+
+    async def _confirm(self) -> None:
+        try:
+            await self._may_write()
+        except UnreachableError:
+            return  # operators need the meter most while something is away; no click writes meanwhile
+
+    async def _may_write(self) -> bool:
+        """Whether the access still holds; the page ends if it does not.
+
+        Raises:
+            UnreachableError: if that cannot be found out now.
+        """
+        try:
+            await self._access.confirm()
+        except AccessEndedError:
+            self._end()
+            return False
+        return True
+
+    def _end(self) -> None:
+        """Lead away, and keep nothing to see or to click for a browser that does not follow."""
+        self.leave()
+        with self._client:
+            ui.navigate.to(HOME)
+        self._client.content.clear()
 
     def _head(self, side: str, documents: str | None) -> None:
         with ui.element("header").classes("top"):
@@ -133,12 +188,7 @@ def address(view: View) -> str:
     return f"/?{urlencode(asked)}" if asked else "/"
 
 
-def shown(  # noqa: PLR0913, PLR0917  # what a page is of
-    pollers: Pollers, client: Client, view: View, side: str, clock: Clock, documents: str | None
-) -> None:
-    """Build the page for a browser; its poller is released when the browser disconnects.
-
-    `documents` is the address of the pages of documents, if there are any.
-    """
-    page = Page(pollers, view, side, clock, documents)
-    client.on_delete(lambda: pollers.leave(view, page.show))
+def shown(pollers: Pollers, client: Client, view: View, settings: PageSettings, access: Access) -> None:
+    """Build the page for a browser; its poller is released when the browser disconnects."""
+    page = Page(pollers, client, view, settings, access)
+    client.on_delete(page.leave)

@@ -49,6 +49,12 @@ class ConsoleSettings(BodySettings):
     look_seconds: float = Field(
         5.0, ge=0.2, le=60, description="Seconds between two polls of observe while a page is open."
     )
+    access_seconds: float = Field(
+        60.0,
+        ge=0.2,
+        le=600,
+        description="Seconds between two checks of whether an open page of the meter is still an operator's.",
+    )
     observe_timeout: float = Field(10.0, gt=0, description="Timeout of a request to observe, seconds.")
     drain_timeout: int = Field(3, ge=1, description="Seconds for open pages to close when the process stops.")
 

@@ -108,16 +108,14 @@ class Desk:
         return Visit(session=session, sessions=self.sessions, account=account, tenant=tenant)
 
     async def informed(self, visit: Visit) -> Visit:
-        """The visit with the role that the API says it has here now: members' roles change.
+        """The visit with the role that the API says it has here now: roles change.
 
         Raises:
             ProblemError: if the token is not valid any more.
             UnreachableError: the API does not answer.
         """
-        identity = visit.session.identity
-        if not identity.operates:
-            identity = await visit.account.identity()
-            self.sessions.update(visit.session.id, identity)
+        identity = await visit.account.identity()
+        self.sessions.update(visit.session.id, identity)
         session = structs.replace(visit.session, identity=identity.within(visit.tenant))
         return replace(visit, session=session)
 

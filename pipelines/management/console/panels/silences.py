@@ -53,8 +53,16 @@ def _window(window: QuietWindow) -> Markup:
 class Silences:
     """The panel: a list, and a form to add a window."""
 
-    def __init__(self, client: ObserveClient, view: View, clock: Clock, changed: Callable[[], None]) -> None:
-        self._client, self._view, self._clock, self._changed = client, view, clock, changed
+    def __init__(
+        self,
+        client: ObserveClient,
+        view: View,
+        clock: Clock,
+        changed: Callable[[], None],
+        may_write: Callable[[], Awaitable[bool]],
+    ) -> None:
+        self._client, self._view, self._clock = client, view, clock
+        self._changed, self._may_write = changed, may_write
         tenants = "all tenants" if view.tenant == ALL_TENANTS else view.tenant
         with panel("quiet", "Quiet windows", f"Alarms of {tenants} are recorded but not sent", span=5):
             self._list = pickable(self._remove)
@@ -92,15 +100,17 @@ class Silences:
             until_ms=now + int(minutes) * 60_000,
             reason=reason,
         )
-        if await self._did(self._client.add_quiet(window)):
+        if await self._did(lambda: self._client.add_quiet(window)):
             self._reason.value = ""
 
     async def _remove(self, window_id: str) -> None:
-        await self._did(self._client.remove_quiet(window_id))
+        await self._did(lambda: self._client.remove_quiet(window_id))
 
-    async def _did(self, change: Awaitable[None]) -> bool:
+    async def _did(self, change: Callable[[], Awaitable[None]]) -> bool:
         try:
-            await change
+            if not await self._may_write():
+                return False
+            await change()
         except (RefusedError, UnreachableError) as error:
             ui.notify(str(error), type="negative")
             return False
