@@ -36,6 +36,9 @@ MAX_NAME_CHARACTERS = 50_000
 MAX_DEPTH = 128
 """Nesting of arrays and objects in an event; Jackson, which parses it later, stops at 1,000."""
 
+MAX_DOCUMENT_BYTES = 256 * 1024
+"""A document as JSON; an item of DynamoDB takes 400 KB."""
+
 MAX_DOCUMENT_DEPTH = MAX_DEPTH + 8
 """Nesting of lists and mappings in a document, itself included: a pattern reaches all that an event may hold.
 What handles documents recurses, and Python ends at 1,000 calls."""

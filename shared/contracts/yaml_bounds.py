@@ -11,9 +11,9 @@ from msgspec import Struct
 from yaml.events import AliasEvent, CollectionStartEvent, NodeEvent
 from yaml.nodes import Node, ScalarNode
 
-from shared.contracts.limits import MAX_DOCUMENT_DEPTH
+from shared.contracts.limits import MAX_DOCUMENT_BYTES, MAX_DOCUMENT_DEPTH
 
-ALIASED_CHARACTERS: Final = 256 * 1024
+ALIASED_CHARACTERS: Final = MAX_DOCUMENT_BYTES
 """What the aliases of a text may repeat beside as much as it has itself: as much as one document may have."""
 
 

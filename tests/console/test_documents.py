@@ -1,6 +1,7 @@
 """The pages of documents in a real Chromium, over a real management API and DynamoDB Local."""
 
 import re
+import time
 from itertools import product
 from pathlib import Path
 
@@ -189,3 +190,22 @@ def test_the_pages_can_be_read_at_any_width_and_in_both_themes(office: Office, a
             assert page.evaluate("document.body.classList.contains('body--dark')") is dark
             theme = "dark" if dark else "light"
             page.screenshot(path=artefacts / f"{'-'.join(path)}-{width}-{theme}.png", full_page=True)
+
+
+def test_a_text_that_takes_long_to_read_holds_up_its_own_page_only(office: Office) -> None:
+    page = office.signed_in("slow", "destinations", "-new")
+    page.get_by_test_id("view-yaml").click()
+    text = page.locator("textarea[data-testid=yaml]")
+    text.fill(f"options: [{'1,' * 40_000}]\noptions: twice\n")
+    begun = time.monotonic()
+    page.get_by_test_id("save").click()
+    waited = []
+    while not page.get_by_test_id("problems").count():
+        asked = time.monotonic()
+        assert office.console.request("GET", "/healthz").status == 200
+        waited.append(time.monotonic() - asked)
+    assert max(waited) < (time.monotonic() - begun) / 2
+    expect(page.get_by_test_id("problems")).to_contain_text("line 2: given twice")
+    text.fill("[" * 300_000)
+    page.get_by_test_id("save").click()
+    expect(page.get_by_test_id("problems")).to_contain_text("300,000 bytes are too many for a document")

@@ -28,6 +28,7 @@ from shared.contracts.document_items import (
 from shared.contracts.document_status import DocumentStatus, current, document_and_side, status_partition
 from shared.contracts.documents import Document, Source, key_digest, kind_of
 from shared.contracts.egress_policy import EgressPolicy
+from shared.contracts.limits import MAX_DOCUMENT_BYTES
 from shared.contracts.tenant_limits import TenantFullError
 from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.item_store import ItemStore
@@ -37,10 +38,6 @@ T = TypeVar("T")
 _LOCKS: Final = 64
 _TRIES: Final = 5
 """The last without other writers of this process."""
-
-_MOST_DOCUMENT: Final = 256 * 1024
-"""Bytes; an item of DynamoDB takes 400 KB."""
-
 
 SideStatuses = Mapping[str, DocumentStatus]
 """By side."""
@@ -263,6 +260,6 @@ def _refused() -> Iterator[None]:
 
 def _check_size(document: Document) -> None:
     size = len(msgspec.json.encode(document))
-    if size > _MOST_DOCUMENT:
-        said = f"{kind_of(document)}/{document.name} has {size:,} bytes; at most {_MOST_DOCUMENT:,}"
+    if size > MAX_DOCUMENT_BYTES:
+        said = f"{kind_of(document)}/{document.name} has {size:,} bytes; at most {MAX_DOCUMENT_BYTES:,}"
         raise ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, said)

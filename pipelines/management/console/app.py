@@ -13,6 +13,7 @@ from starlette.responses import PlainTextResponse
 from starlette.staticfiles import StaticFiles
 
 from pipelines.management.console.api_client import ApiClient
+from pipelines.management.console.fair_threads import FairThreads
 from pipelines.management.console.invitations import add_invitation
 from pipelines.management.console.issuer_sign_in import add_issuer_sign_in, code_flow, renewed
 from pipelines.management.console.meter_page import add_meter_page
@@ -133,7 +134,13 @@ def _add_people(app: FastAPI, settings: ConsoleSettings, management: ApiClient, 
     if flow is not None:
         add_issuer_sign_in(app, management, sessions, flow, clock, secure=settings.tls)
     add_invitation(app, management, sessions, issuer=issuer, secure=settings.tls)
-    desk = Desk(client=management, sessions=sessions, issuer=issuer, public=settings.public_url)
+    desk = Desk(
+        client=management,
+        sessions=sessions,
+        threads=FairThreads(),
+        issuer=issuer,
+        public=settings.public_url,
+    )
     add_pages(desk, _add_head)
     return desk
 

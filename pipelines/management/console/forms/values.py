@@ -7,20 +7,11 @@ from typing import Any, Final
 
 from pipelines.management.console.api_client import Document, FieldError
 from pipelines.management.console.forms.fields import Field, Shape
+from pipelines.management.console.forms.typed_text import TypedError, check_size, one_value
 from pipelines.management.console.forms.yaml_text import written
-from shared.contracts.yaml_bounds import YamlError
-from shared.documents.yaml_loader import sections
 
 Typed = Mapping[str, str | bool | None]
 _MISSING: Final = object()
-
-
-class TypedError(ValueError):
-    """What is typed cannot be read; each of `errors` names its field."""
-
-    def __init__(self, errors: Sequence[FieldError]) -> None:
-        super().__init__("; ".join(each.detail for each in errors))
-        self.errors = errors
 
 
 def typed(document: Document, fields: Sequence[Field]) -> dict[str, str | bool | None]:
@@ -32,8 +23,12 @@ def document_of(texts: Typed, fields: Sequence[Field], base: Document) -> Docume
     """The document that a form states; what it does not show stays as in `base`.
 
     Raises:
-        TypedError: if a text cannot be read.
+        TypedError: if a text cannot be read, or all are more than a document.
     """
+    try:
+        check_size("".join(str(text) for text in texts.values()))
+    except ValueError as error:
+        raise TypedError([FieldError(pointer="", detail=str(error))]) from None
     document, errors = deepcopy(base), []
     for field in fields:
         try:
@@ -120,28 +115,6 @@ def _number(text: str) -> int | float:
     if not math.isfinite(found):
         raise ValueError("write a number, for example 2.5")
     return int(found) if found.is_integer() and "e" not in text.lower() else found
-
-
-def one_value(text: str) -> Any:
-    """The value of a YAML text; a ValueError says why it is none, and on which line."""
-    try:
-        found = list(sections(text))
-    except YamlError as error:
-        raise ValueError(f"line {error.line}: {error}") from None
-    if len(found) != 1:
-        raise ValueError("write one YAML document, without ---")
-    return found[0].value
-
-
-def line_of_pointer(text: str, pointer: str) -> int:
-    """The line, from 1, of a YAML text that a JSON pointer means; 1 if it is not there."""
-    steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
-    path = "$" + "".join(f"[{step}]" if step.isdigit() else f".{step}" for step in steps)
-    try:
-        found = next(iter(sections(text)), None)
-    except YamlError:
-        found = None
-    return 1 if found is None else found.line(path)
 
 
 def _at(document: Any, path: Sequence[str]) -> Any:

@@ -16,7 +16,7 @@ def show_conflict(
     mine: Version | None,
     theirs: Version | None,
     save: Callable[[Mapping[str, str]], Awaitable[None]],
-    take: Callable[[Version], None],
+    take: Callable[[Version], Awaitable[None]],
 ) -> None:
     """Say what changed since `mine` was loaded, and offer to write over it or to take it."""
     with ui.element("section").classes("overtaken").props("role=alert data-testid=conflict"):

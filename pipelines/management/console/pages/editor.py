@@ -18,7 +18,8 @@ from pipelines.management.console.api_client import (
     if_match,
 )
 from pipelines.management.console.client import UnreachableError
-from pipelines.management.console.forms.values import TypedError, sentence
+from pipelines.management.console.forms.typed_text import TypedError
+from pipelines.management.console.forms.values import sentence
 from pipelines.management.console.html import Markup, tag
 from pipelines.management.console.pages.conflict import show_conflict
 from pipelines.management.console.pages.form import FormView
@@ -57,10 +58,10 @@ class Editor:
             if self._writes:
                 self._draw_acts()
 
-    def typed(self) -> Document | None:
+    async def typed(self) -> Document | None:
         """The document as it is typed, with its name; None if it cannot be read, which is then said."""
-        self.show_errors([])
-        document = self._typed()
+        await self.show_errors([])
+        document = await self._typed()
         return None if document is None else self._headed(document)
 
     async def save(self) -> None:
@@ -72,13 +73,13 @@ class Editor:
             await self._try_save(condition)
 
     async def _try_save(self, condition: Mapping[str, str]) -> None:
-        self.show_errors([])
-        document = self._typed()
+        await self.show_errors([])
+        document = await self._typed()
         if document is None:
             return
         name = self._named(document)
         if not name:
-            self.show_errors([FieldError(pointer="/name", detail="give it a name")])
+            await self.show_errors([FieldError(pointer="/name", detail="give it a name")])
             return
         try:
             put = self._visit.account.put(self._visit.tenant, self._kind, name, document, condition)
@@ -86,7 +87,7 @@ class Editor:
         except ProblemError as error:
             await self._refused(error, name)
         except UnreachableError as error:
-            self.show_errors([FieldError(pointer="", detail=str(error))])
+            await self.show_errors([FieldError(pointer="", detail=str(error))])
         else:
             await self._saved(saved, name)
 
@@ -94,9 +95,9 @@ class Editor:
         if error.status == HTTPStatus.PRECONDITION_FAILED:
             await self._overtaken(name)
         elif error.errors:
-            self.show_errors(error.errors)
+            await self.show_errors(error.errors)
         elif error.status != HTTPStatus.UNAUTHORIZED:
-            self.show_errors([FieldError(pointer="", detail=refusal(error))])
+            await self.show_errors([FieldError(pointer="", detail=refusal(error))])
 
     async def _saved(self, saved: Version, name: str) -> None:
         new, self._stored = self._stored is None, saved
@@ -117,20 +118,20 @@ class Editor:
             theirs = await self._visit.allowed(read)
         except ProblemError as error:
             if error.status != HTTPStatus.NOT_FOUND:
-                self.show_errors([FieldError(pointer="", detail=refusal(error))])
+                await self.show_errors([FieldError(pointer="", detail=refusal(error))])
                 return
         except UnreachableError as error:
-            self.show_errors([FieldError(pointer="", detail=str(error))])
+            await self.show_errors([FieldError(pointer="", detail=str(error))])
             return
         self._conflict.clear()
         with self._conflict:
             show_conflict(self._stored, theirs, self._save, self._take)
 
-    def _take(self, theirs: Version) -> None:
+    async def _take(self, theirs: Version) -> None:
         """Drop what is typed for what is stored."""
         self._stored = theirs
         self._conflict.clear()
-        self.show_errors([])
+        await self.show_errors([])
         self._load(theirs)
 
     def _load(self, stored: Version) -> None:
@@ -171,11 +172,12 @@ class Editor:
             return self._stored.document
         return {}
 
-    def _typed(self) -> Document | None:
+    async def _typed(self) -> Document | None:
+        read = self._text.reading() if self._textual else self._form.reading()
         try:
-            return self._text.document() if self._textual else self._form.document()
+            return await self._visit.apart(read)
         except TypedError as error:
-            self.show_errors(error.errors)
+            await self.show_errors(error.errors)
             return None
 
     def _named(self, document: Document) -> str:
@@ -183,24 +185,24 @@ class Editor:
             return self._name
         return str(self._name.value or document.get("name") or "").strip()
 
-    def _show_form(self) -> None:
-        if self._textual:
-            self._switch(self._form.show)
+    async def _show_form(self) -> None:
+        await self._switch(self._form.show, textual=False)
 
-    def _show_text(self) -> None:
-        if not self._textual:
-            self._switch(lambda document: self._text.show(self._headed(document)))
+    async def _show_text(self) -> None:
+        await self._switch(lambda document: self._text.show(self._headed(document)), textual=True)
 
     def _headed(self, document: Document) -> Document:
         head = {"kind": KINDS[self._kind], "name": self._named(document), "tenant": self._visit.tenant}
         return {**{key: value for key, value in head.items() if value}, **document}
 
-    def _switch(self, show: Callable[[Document], None]) -> None:
-        self.show_errors([])
-        document = self._typed()
-        if document is not None:
+    async def _switch(self, show: Callable[[Document], None], *, textual: bool) -> None:
+        if textual is self._textual:
+            return
+        await self.show_errors([])
+        document = await self._typed()
+        if document is not None and textual is not self._textual:  # unless it was clicked twice
             show(document)
-            self._textual = not self._textual
+            self._textual = textual
             self._mark_view()
 
     def _mark_view(self) -> None:
@@ -210,9 +212,12 @@ class Editor:
             each.props["aria-pressed"] = str(on).lower()
             each.update()
 
-    def show_errors(self, errors: Sequence[FieldError]) -> None:
+    async def show_errors(self, errors: Sequence[FieldError]) -> None:
         """Say what is wrong: at their fields; in one list what has none."""
-        others = self._text.show_errors(errors) if self._textual else self._form.show_errors(errors)
+        if self._textual and errors:
+            others = await self._visit.apart(self._text.placing(errors))
+        else:
+            others = self._form.show_errors(errors)
         if not isinstance(self._name, str):
             of_name = [each for each in others if each.pointer == "/name"]
             self._name.error = "; ".join(sentence(each, "/name") for each in of_name) or None

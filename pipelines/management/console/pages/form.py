@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from itertools import groupby
 from typing import Any, Final
 
@@ -55,13 +56,9 @@ class FormView:
         """Show or hide it."""
         self._box.set_visibility(on)
 
-    def document(self) -> Document:
-        """What the form states.
-
-        Raises:
-            TypedError: if something that is typed cannot be read.
-        """
-        return document_of(self._texts, self._fields, self._base)
+    def reading(self) -> Callable[[], Document]:
+        """Reads the document that the form states, in any thread; a TypedError says what cannot be read."""
+        return partial(document_of, dict(self._texts), self._fields, self._base)
 
     def show_errors(self, errors: Sequence[FieldError]) -> list[FieldError]:
         """Say what is wrong at each field; returns what no field can show."""

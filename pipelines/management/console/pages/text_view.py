@@ -1,13 +1,12 @@
 """The YAML view of a document."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
-import msgspec
-from msgspec.structs import replace
 from nicegui import ui
 
 from pipelines.management.console.api_client import Document, FieldError
-from pipelines.management.console.forms.values import TypedError, line_of_pointer, one_value
+from pipelines.management.console.forms.typed_text import document_of_text, with_lines
 from pipelines.management.console.forms.yaml_text import document_text
 
 
@@ -30,30 +29,10 @@ class TextView:
         """Show another document."""
         self._text.value = document_text(document)
 
-    def document(self) -> Document:
-        """What the text states.
+    def reading(self) -> Callable[[], Document]:
+        """Reads the document that the text states, in any thread; a TypedError says why it states none."""
+        return partial(document_of_text, self._text.value or "")
 
-        Raises:
-            TypedError: if it is not YAML, or not a mapping.
-        """
-        try:
-            found = one_value(self._text.value or "")
-        except ValueError as error:
-            raise TypedError([FieldError(pointer="", detail=str(error))]) from None
-        if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
-            raise TypedError([FieldError(pointer="", detail="write  field: value  lines")])
-        try:
-            msgspec.json.encode(found)
-        except (TypeError, ValueError, RecursionError) as error:
-            raise TypedError([FieldError(pointer="", detail=f"cannot be written as JSON: {error}")]) from None
-        return found
-
-    def show_errors(self, errors: Sequence[FieldError]) -> list[FieldError]:
-        """The errors with the lines of the text that they mean."""
-        text = self._text.value or ""
-        return [
-            replace(each, detail=f"line {line_of_pointer(text, each.pointer)}: {each.detail}")
-            if each.pointer
-            else each
-            for each in errors
-        ]
+    def placing(self, errors: Sequence[FieldError]) -> Callable[[], list[FieldError]]:
+        """Finds the lines of the text that errors mean, in any thread."""
+        return partial(with_lines, self._text.value or "", errors)

@@ -51,7 +51,7 @@ class TryPanel:
     async def _try(self) -> None:
         self._result.content = Markup()
         self._text.error = None
-        pipe = self._editor.typed()
+        pipe = await self._editor.typed()
         if pipe is None:
             self._say("The pipe above cannot be tried: correct what is marked there.")
             return
@@ -64,17 +64,17 @@ class TryPanel:
             attempt = self._visit.account.attempt(self._visit.tenant, pipe, event)
             self._result.content = attempt_view(await self._visit.allowed(attempt))
         except ProblemError as error:
-            self._refused(error)
+            await self._refused(error)
         except UnreachableError as error:
             self._say(str(error))
 
-    def _refused(self, error: ProblemError) -> None:
+    async def _refused(self, error: ProblemError) -> None:
         of_event = [each for each in error.errors if each.document == "event"]
         of_pipe = [each for each in error.errors if each.document.startswith("pipe/")]
         if of_event:
             self._text.error = _sentences(of_event)
         if of_pipe:
-            self._editor.show_errors(of_pipe)
+            await self._editor.show_errors(of_pipe)
             self._say("The pipe above cannot be tried: correct what is marked there.")
         if not of_event and not of_pipe and error.status != HTTPStatus.UNAUTHORIZED:
             self._say(_sentences(error.errors) or refusal(error))

@@ -14,6 +14,7 @@ from starlette.responses import RedirectResponse
 from pipelines.management.console.account import Account
 from pipelines.management.console.api_client import ApiClient, ProblemError
 from pipelines.management.console.client import UnreachableError
+from pipelines.management.console.fair_threads import FairThreads
 from pipelines.management.console.session import COOKIE, Session, Sessions
 from pipelines.management.console.sign_in import HOME, sign_in_path
 from shared.oidc.errors import ProviderAwayError
@@ -38,6 +39,7 @@ class Visit:
 
     sessions: Sessions
     account: Account
+    threads: FairThreads
     tenant: str
 
     def address(self, *steps: str) -> str:
@@ -55,6 +57,10 @@ class Visit:
             ui.notify(str(error), type="negative", timeout=8_000)
             return False
         return True
+
+    async def apart(self, work: Callable[[], T]) -> T:
+        """What `work`, which may take seconds, gives; other pages go on meanwhile."""
+        return await self.threads.run(self.session.identity.id, work)
 
     async def allowed(self, call: Awaitable[T]) -> T:
         """What the call gives, if the session is open; the page goes to the sign-in form when it has ended.
@@ -89,6 +95,7 @@ class Desk:
 
     client: ApiClient
     sessions: Sessions
+    threads: FairThreads
     issuer: str | None
     """That signs people in; None: tokens alone do."""
 
@@ -105,7 +112,9 @@ class Desk:
         if session is None:
             return None
         account = Account(self.client, lambda: self.sessions.token(session.id))
-        return Visit(session=session, sessions=self.sessions, account=account, tenant=tenant)
+        return Visit(
+            session=session, sessions=self.sessions, account=account, threads=self.threads, tenant=tenant
+        )
 
     async def informed(self, visit: Visit) -> Visit:
         """The visit with the role that the API says it has here now: roles change.

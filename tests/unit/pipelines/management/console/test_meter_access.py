@@ -7,6 +7,7 @@ from fastapi import Request
 
 from pipelines.management.console.api_client import ApiClient, ProblemError
 from pipelines.management.console.client import UnreachableError
+from pipelines.management.console.fair_threads import FairThreads
 from pipelines.management.console.meter_access import AccessEndedError, OperatorAccess
 from pipelines.management.console.pages.visit import Desk
 from pipelines.management.console.session import COOKIE, LIFE_MS, Identity, Session, Sessions
@@ -34,7 +35,9 @@ class Side:
         self.now = 0
         self.api, self.sessions = Api(), Sessions(lambda: self.now)
         self.session: Session = self.sessions.begin("secret", OPERATOR)
-        self.desk = Desk(client=self.api, sessions=self.sessions, issuer=None, public=None)
+        self.desk = Desk(
+            client=self.api, sessions=self.sessions, threads=FairThreads(), issuer=None, public=None
+        )
         cookie = (b"cookie", f"{COOKIE}={self.session.id}".encode())
         request = Request({"type": "http", "headers": [cookie]})
         visit = asyncio.run(self.desk.visit(request, ""))

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from pipelines.management.console.api_client import FieldError
 from pipelines.management.console.forms.fields import Shape, document_fields
-from pipelines.management.console.forms.values import TypedError, document_of, one_value, spread, typed
+from pipelines.management.console.forms.typed_text import TypedError, one_value
+from pipelines.management.console.forms.values import document_of, spread, typed
 from pipelines.management.console.forms.yaml_text import difference, document_text, written
 
 OPTIONS: dict[str, Any] = {

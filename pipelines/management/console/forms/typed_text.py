@@ -1,0 +1,79 @@
+"""Reads YAML that a person typed, within the bound of a document. Pure; a large text takes seconds."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from pipelines.management.console.api_client import Document, FieldError
+from shared.contracts.limits import MAX_DOCUMENT_BYTES
+from shared.contracts.yaml_bounds import YamlError
+from shared.documents.yaml_loader import Section, sections
+
+
+class TypedError(ValueError):
+    """What is typed cannot be read; each of `errors` names its field."""
+
+    def __init__(self, errors: Sequence[FieldError]) -> None:
+        super().__init__("; ".join(each.detail for each in errors))
+        self.errors = errors
+
+
+def one_value(text: str) -> Any:
+    """The value of a YAML text; a ValueError says why it is none, and on which line."""
+    check_size(text)
+    try:
+        found = list(sections(text))
+    except YamlError as error:
+        raise ValueError(f"line {error.line}: {error}") from None
+    if len(found) != 1:
+        raise ValueError("write one YAML document, without ---")
+    return found[0].value
+
+
+def document_of_text(text: str) -> Document:
+    """The document that a YAML text states.
+
+    Raises:
+        TypedError: if it is not YAML, not a mapping, or too large.
+    """
+    try:
+        found = one_value(text)
+    except ValueError as error:
+        raise TypedError([FieldError(pointer="", detail=str(error))]) from None
+    if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
+        raise TypedError([FieldError(pointer="", detail="write  field: value  lines")])
+    try:
+        msgspec.json.encode(found)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise TypedError([FieldError(pointer="", detail=f"cannot be written as JSON: {error}")]) from None
+    return found
+
+
+def with_lines(text: str, errors: Sequence[FieldError]) -> list[FieldError]:
+    """The errors with the lines, from 1, of the YAML text that they mean; 1 if what is meant is not there."""
+    if not any(each.pointer for each in errors):
+        return list(errors)
+    try:
+        check_size(text)
+        found = next(iter(sections(text)), None)
+    except ValueError:
+        found = None
+    return [
+        replace(each, detail=f"line {_line(found, each.pointer)}: {each.detail}") if each.pointer else each
+        for each in errors
+    ]
+
+
+def _line(found: Section | None, pointer: str) -> int:
+    steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
+    path = "$" + "".join(f"[{step}]" if step.isdigit() else f".{step}" for step in steps)
+    return 1 if found is None else found.line(path)
+
+
+def check_size(text: str) -> None:
+    """Before a text is read, which takes seconds if it is large; a ValueError refuses it."""
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if size > MAX_DOCUMENT_BYTES:
+        raise ValueError(f"{size:,} bytes are too many for a document; write at most {MAX_DOCUMENT_BYTES:,}")
