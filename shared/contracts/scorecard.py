@@ -117,8 +117,8 @@ class HopRow(Struct, kw_only=True, frozen=True):
         return f"{self.tenant}/{self.pipe}" if self.tenant else self.pipe
 
 
-class MinuteCard(Counts, kw_only=True, frozen=True):
-    """One minute of one tenant."""
+class MinuteFigures(Counts, kw_only=True, frozen=True):
+    """One minute of one tenant, without its hops: of all tenants those are as many as there are pipes."""
 
     tenant: str
     minute: int
@@ -142,7 +142,13 @@ class MinuteCard(Counts, kw_only=True, frozen=True):
     """From the time that names the minute to leaving hifi."""
 
     nodes: list[NodeLags] = field(default_factory=list)
+
+
+class MinuteCard(MinuteFigures, kw_only=True, frozen=True):
+    """One minute of one tenant."""
+
     hops: list[HopRow] = field(default_factory=list)
+    """Empty if the minute was asked for without them."""
 
 
 class PipeCard(Struct, kw_only=True, frozen=True):

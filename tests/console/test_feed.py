@@ -8,14 +8,16 @@ from contextlib import asynccontextmanager
 import msgspec
 import pytest
 from aiohttp import web
+from msgspec.structs import replace
 
 from pipelines.management.console.client import ObserveClient
 from pipelines.management.console.poller import Pollers, PollState, View
-from shared.contracts.scorecard import DayCard, Now, Percentiles
+from shared.contracts.scorecard import DayCard, HopRow, MinuteFigures, Node, Now, Percentiles
 from shared.contracts.timeline import Timeline
 from shared.runtime.clock import wall_clock
 from tests.unit.pipelines.management.console.cards import card
 
+HOPS = [HopRow(node=Node.TRANSMIT, pipe=f"p{number}", taken=1, given=1) for number in range(3)]
 ACME = View("acme", 1)
 LOOK_SECONDS = 0.05
 IMPATIENT_SECONDS = 1.0
@@ -26,7 +28,8 @@ class Observe:
 
     def __init__(self) -> None:
         self.asked: Counter[str] = Counter()
-        self.broken = False
+        self.broken, self.knows_hops = False, True
+        self.sent_hops = 0
         self.timeline: Callable[[], Awaitable[web.Response]] | None = None
         """How it answers the timeline; None is as it does now."""
 
@@ -52,7 +55,11 @@ class Observe:
             return Timeline()
         if request.path == "/v1/minutes":
             last = int(request.query["to"])
-            return [card(minute) for minute in (last - 59, last - 3) if minute >= int(request.query["from"])]
+            found = [card(minute) for minute in (last - 59, last - 3) if minute >= int(request.query["from"])]
+            if not self.knows_hops or request.query.get("hops") != "false":
+                found = [replace(each, hops=HOPS) for each in found]
+            self.sent_hops += sum(len(each.hops) for each in found)
+            return found
         return []
 
 
@@ -123,6 +130,23 @@ def test_slow_data_is_polled_once_a_minute_and_older_cards_are_kept() -> None:
             assert observe.asked["/v1/calendar"] == observe.asked["/v1/tenants"] == 1
             assert all(state.snapshot is not None and len(state.snapshot.cards) >= 2 for state in states)
             feeds.leave(ACME, states.append)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("older", [False, True])
+def test_a_look_neither_asks_for_hops_nor_keeps_those_of_an_older_observe(older: bool) -> None:
+    async def main() -> None:
+        observe = Observe()
+        observe.knows_hops = not older
+        async with feeds_of(observe) as feeds:
+            states: list[PollState] = []
+            feeds.watch(ACME, states.append)
+            await until(lambda: states)
+            feeds.leave(ACME, states.append)
+            snapshot = states[0].snapshot
+            assert snapshot is not None and {type(each) for each in snapshot.cards} == {MinuteFigures}
+            assert observe.sent_hops == (3 * len(snapshot.cards) if older else 0)
 
     asyncio.run(main())
 

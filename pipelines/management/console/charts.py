@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from pipelines.management.console import formatting
-from shared.contracts.scorecard import MinuteCard, Node, NodeLags, Percentiles
+from shared.contracts.scorecard import MinuteFigures, Node, NodeLags, Percentiles
 
 Options = dict[str, Any]
 
@@ -39,7 +39,7 @@ _PERCENTILES: Final = (
 )
 
 
-def mean_durations(cards: Iterable[MinuteCard]) -> dict[Node, float]:
+def mean_durations(cards: Iterable[MinuteFigures]) -> dict[Node, float]:
     """The lag that each node adds, ms: the mean over the minutes, weighted by their events."""
     added: dict[Node, float] = {}
     weights: dict[Node, int] = {}
@@ -75,7 +75,7 @@ def pie(durations: dict[Node, float]) -> Options:
     }
 
 
-def stacked(cards: Sequence[MinuteCard], first: int, last: int) -> Options:
+def stacked(cards: Sequence[MinuteFigures], first: int, last: int) -> Options:
     """A stacked chart of the lag that each node adds, by minute."""
     by_minute = {card.minute: {lags.node: lags.process_ms for lags in card.nodes} for card in cards}
     return _over_time(first, last) | {
@@ -92,7 +92,7 @@ def stacked(cards: Sequence[MinuteCard], first: int, last: int) -> Options:
     }
 
 
-def percentiles(cards: Sequence[MinuteCard], first: int, last: int) -> Options:
+def percentiles(cards: Sequence[MinuteFigures], first: int, last: int) -> Options:
     """A line chart of the percentiles of the end-to-end lag, by minute."""
     by_minute = {card.minute: card.end_to_end for card in cards}
     none = Percentiles()

@@ -9,7 +9,7 @@ import msgspec
 
 from shared.contracts.alarms import Alarm, QuietWindow
 from shared.contracts.destination_health import DestinationHealth
-from shared.contracts.scorecard import DayCard, DayMark, MinuteCard, MinuteMark, Now
+from shared.contracts.scorecard import DayCard, DayMark, MinuteCard, MinuteFigures, MinuteMark, Now
 from shared.contracts.skew import FieldSkew
 from shared.contracts.timeline import Timeline
 
@@ -53,10 +53,10 @@ class ObserveClient:
         """The current figures."""
         return await self._get("/v1/now", Now, {"tenant": tenant})
 
-    async def minutes(self, tenant: str, first: int, last: int) -> list[MinuteCard]:
-        """Cards of the epoch minutes with events from `first` to `last`, both included."""
-        query = {"tenant": tenant, "from": str(first), "to": str(last)}
-        return await self._get("/v1/minutes", list[MinuteCard], query)
+    async def minutes(self, tenant: str, first: int, last: int) -> list[MinuteFigures]:
+        """The epoch minutes with events from `first` to `last`, both included, without their hops."""
+        query = {"tenant": tenant, "from": str(first), "to": str(last), "hops": "false"}
+        return await self._get("/v1/minutes", list[MinuteFigures], query)
 
     async def timeline(self, first: int, last: int) -> Timeline:
         """Who acted on the side, and how stable it was, in these epoch minutes, both included."""

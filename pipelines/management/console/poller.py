@@ -9,7 +9,7 @@ from pipelines.management.console import formatting
 from pipelines.management.console.client import ObserveClient, RefusedError, UnreachableError
 from shared.contracts.alarms import Alarm, QuietWindow
 from shared.contracts.destination_health import DestinationHealth
-from shared.contracts.scorecard import DayCard, DayMark, MinuteCard, MinuteMark, Now
+from shared.contracts.scorecard import DayCard, DayMark, MinuteFigures, MinuteMark, Now
 from shared.contracts.skew import FieldSkew
 from shared.contracts.timeline import Timeline
 from shared.runtime.clock import Clock
@@ -40,8 +40,8 @@ class Snapshot:
     view: View
     at_ms: int
     now: Now
-    cards: tuple[MinuteCard, ...]
-    """Cards of the view's hours, oldest first; minutes without events have none."""
+    cards: tuple[MinuteFigures, ...]
+    """Minutes of the view's hours, oldest first; minutes without events have none."""
 
     day: DayCard
     marks: tuple[MinuteMark, ...]

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Final, NamedTuple
 
 from pipelines.management.console import formatting
-from shared.contracts.scorecard import MinuteCard, MinuteMark
+from shared.contracts.scorecard import MinuteFigures, MinuteMark
 
 
 class MinuteStatus(StrEnum):
@@ -24,7 +24,7 @@ class MinuteStatus(StrEnum):
         return self.value.replace(" ", "-")
 
 
-def state_of(minute: MinuteCard | MinuteMark) -> MinuteStatus:
+def state_of(minute: MinuteFigures | MinuteMark) -> MinuteStatus:
     """The status of a minute."""
     if minute.spent:
         return MinuteStatus.SPENT

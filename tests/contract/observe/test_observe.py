@@ -36,6 +36,7 @@ def test_responses_match_the_tallies(topics: str, start: Start) -> None:
 
     assert observe.get(f"/v1/minutes?from={minute - 5}&to={minute}&tenant=acme") == [card]
     assert observe.get("/v1/minutes?tenant=acme") == [card], "the last hour"
+    assert observe.get("/v1/minutes?tenant=acme&hops=false") == [card | {"hops": []}]
     assert observe.get(f"/v1/minutes?from={minute + 1}&to={minute + 2}&tenant=acme") == []
     nobody = observe.card(minute, "nobody")
     assert (nobody["tenant"], nobody["minute"], nobody["total"]) == ("nobody", minute, 0)
@@ -141,6 +142,7 @@ def test_a_bad_parameter_is_named(asked: ObserveProcess) -> None:
         "/v1/minutes?from=x": "from",
         "/v1/minutes?from=5&to=4": "from",
         "/v1/minutes?from=1&to=9999": "1,440",
+        "/v1/minutes?hops=none": "hops",
         "/v1/minutes/-1": "minute",
         "/v1/minutes/99999999999999": "minute",
         "/v1/days/2026-02-30": "YYYY-MM-DD",

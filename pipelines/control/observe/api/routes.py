@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from fastapi import FastAPI, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
+from msgspec import structs
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from starlette.concurrency import run_in_threadpool
@@ -107,9 +108,12 @@ def _add_minutes(app: FastAPI, answers: Queries, clock: Clock) -> None:
         tenant: Text = None,
         first: Annotated[str | None, Query(alias="from")] = None,
         last: Annotated[str | None, Query(alias="to")] = None,
+        hops: Text = None,
     ) -> Response:
         span = query_params.minutes(first, last, clock())
-        return json_response(answers.minutes(query_params.tenant(tenant), *span))
+        without = query_params.flag("hops", hops) is False
+        found = answers.minutes(query_params.tenant(tenant), *span)
+        return json_response([structs.replace(card, hops=[]) for card in found] if without else found)
 
     @app.get("/v1/minutes/{minute}")
     def minute(minute: Annotated[str, Path()], tenant: Text = None) -> Response:

@@ -19,6 +19,16 @@ def hop_table(name: str, hops: Sequence[HopRow]) -> Markup:
     return table(name, titles, [_row(hop) for hop in hops])
 
 
+def worst_hops(hops: Sequence[HopRow]) -> list[HopRow]:
+    """What comes before the pipes, then the pipes whose events went wrong most."""
+    return sorted(hops, key=_goodness)
+
+
+def _goodness(hop: HopRow) -> tuple[bool, int, int, int, int]:
+    wrong = hop.lost + hop.doubled
+    return bool(hop.pipe), -wrong, -hop.dead - hop.quarantined, -hop.waiting - hop.under_way, -hop.taken
+
+
 def hop_name(hop: HopRow) -> str:
     """The node, with the pipe if the hop has one, and the pipe's tenant if all tenants are shown."""
     return f"{hop.node.value} · {hop.full_pipe}" if hop.pipe else hop.node.value

@@ -1,9 +1,9 @@
 """The panels of losses by minute and by hop."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pipelines.management.console import formatting, status_styles
-from pipelines.management.console.html import Markup, tag
+from pipelines.management.console.html import Markup, joined, tag
 from pipelines.management.console.panels.base import (
     Picked,
     amount,
@@ -16,11 +16,12 @@ from pipelines.management.console.panels.base import (
     table,
     write,
 )
-from pipelines.management.console.panels.hops import hop_table
+from pipelines.management.console.panels.hops import hop_table, worst_hops
 from pipelines.management.console.poller import Snapshot
-from shared.contracts.scorecard import MinuteCard
+from shared.contracts.scorecard import HopRow, MinuteFigures
 
 SHOWN = 60
+SHOWN_HOPS = 50
 _WORDS = ("Minute", "State")
 _FIGURES = (
     "Lost", "Doubled", "Loss", "Events", "Owed", "Delivered", "Under way", "Waiting", "Dead", "Within 1 s",
@@ -43,7 +44,7 @@ def minute_table(snapshot: Snapshot) -> Markup:
     )
 
 
-def _row(card: MinuteCard) -> Markup:
+def _row(card: MinuteFigures) -> Markup:
     state = status_styles.state_of(card)
     name = formatting.clock_minute(card.minute)
     button = tag("button", name, type="button", class_="pick", aria_label=f"Details of {name} UTC")
@@ -61,9 +62,19 @@ def _row(card: MinuteCard) -> Markup:
     )
 
 
-def _counts(card: MinuteCard, names: tuple[str, ...], style: str = "") -> Iterator[Markup]:
+def _counts(card: MinuteFigures, names: tuple[str, ...], style: str = "") -> Iterator[Markup]:
     values = ((name, getattr(card, name)) for name in names)
     return (counted(value, name, style) for name, value in values)
+
+
+def day_hops(hops: Sequence[HopRow]) -> Markup:
+    """A table of the day's hops that lost most, and how many more there are."""
+    more = max(0, len(hops) - SHOWN_HOPS)
+    note = f"And {formatting.counted(more, 'hop')} more with less loss; the card of the day has all."
+    return joined(
+        hop_table("hops-today", worst_hops(hops)[:SHOWN_HOPS]),
+        tag("p", note, class_="note") if more else None,
+    )
 
 
 class Losses:
@@ -78,4 +89,4 @@ class Losses:
     def show(self, snapshot: Snapshot) -> None:
         """Update both panels."""
         self._minutes.content = minute_table(snapshot)
-        self._hops.content = hop_table("hops-today", snapshot.day.hops)
+        self._hops.content = day_hops(snapshot.day.hops)

@@ -6,6 +6,7 @@ from pipelines.management.console.panels.banner import banner, status
 from pipelines.management.console.panels.calendar import days_map
 from pipelines.management.console.panels.heatmap import day_key, day_map
 from pipelines.management.console.panels.hops import findings, hop_table
+from pipelines.management.console.panels.losses import SHOWN_HOPS, day_hops
 from pipelines.management.console.panels.node_latency import shares
 from pipelines.management.console.poller import PollState
 from shared.contracts.scorecard import DayMark, HopRow, NamedEvent, Node
@@ -47,6 +48,16 @@ def test_of_all_tenants_a_hop_names_the_pipes_tenant() -> None:
     ]
     table = hop_table("hops", rows)
     assert 'data-hop="transmit · acme/p"' in table and 'data-hop="transmit · zoo/p"' in table
+
+
+def test_of_many_pipes_the_worst_are_shown_below_what_comes_before_them_and_the_rest_is_counted() -> None:
+    pipes = [HopRow(node=Node.TRANSMIT, pipe=f"p{n:03}", taken=9, given=9, lost=n % 7) for n in range(900)]
+    table = day_hops([*pipes, HopRow(node=Node.INGEST, taken=5, given=5)])
+    shown = re.findall(r'data-hop="([^"]+)"', table)
+    worst = [f"transmit · {hop.pipe}" for hop in pipes if hop.lost == 6]
+    assert shown == ["ingest", *worst][:SHOWN_HOPS]
+    assert "And 851 hops more" in table
+    assert "more" not in day_hops(pipes[:SHOWN_HOPS])
 
 
 def test_a_days_map_holds_each_minute_once() -> None:
