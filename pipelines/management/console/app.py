@@ -2,10 +2,12 @@
 
 from collections.abc import Awaitable, Callable
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
 from fastapi import FastAPI, Request, Response
+from nicegui import app as nicegui
 from nicegui import ui
 from prometheus_client import Gauge, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
@@ -18,8 +20,10 @@ from pipelines.management.console.invitations import add_invitation
 from pipelines.management.console.issuer_sign_in import add_issuer_sign_in, code_flow, renewed
 from pipelines.management.console.meter_page import add_meter_page
 from pipelines.management.console.page import PageSettings
+from pipelines.management.console.page_guard import PageGuard, waiting_pages
 from pipelines.management.console.pages.routes import add_pages
 from pipelines.management.console.pages.visit import Desk
+from pipelines.management.console.plain_page import failure_page, head_files
 from pipelines.management.console.poller import Pollers
 from pipelines.management.console.same_origin import SameOrigin
 from pipelines.management.console.session import Sessions
@@ -43,10 +47,7 @@ class ConsoleMetrics:
 
 
 _FILES: Final = Path(__file__).parent / "static"
-_HEAD: Final = (
-    '<link rel="stylesheet" href="/static/style.css"><script src="/static/page.js"></script>'
-    '<meta name="referrer" content="same-origin">'
-)
+_HEAD: Final = head_files() + '<meta name="referrer" content="same-origin">'
 _RECONNECT_SECONDS: Final = 10.0
 _HEADERS: Final = {
     # Vue compiles its templates in the browser, which needs eval. The page loads nothing from other hosts.
@@ -72,16 +73,24 @@ def create_app(
         clock: epoch milliseconds.
     """
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    _add_defences(app, settings)
     _add_probes(app, ConsoleMetrics(pollers))
     desk = None if management is None else _add_people(app, settings, management, clock)
+    guarded = desk if settings.tls else None
+    app.add_middleware(
+        PageGuard,
+        sessions=None if desk is None else desk.sessions,
+        waiting=waiting_pages,
+        open_meter=guarded is None,
+    )
+    _add_defences(app, settings)
+    nicegui.exception_handler(HTTPStatus.NOT_FOUND)(_nothing_here)
     of_pages = PageSettings(
         side=settings.side,
         clock=clock,
         documents=None if desk is None else HOME,
         access_seconds=settings.access_seconds,
     )
-    add_meter_page(pollers, of_pages, _add_head, desk if settings.tls else None)
+    add_meter_page(pollers, of_pages, _add_head, guarded)
     app.mount("/static", StaticFiles(directory=_FILES))
     ui.run_with(
         app,
@@ -130,7 +139,7 @@ def _add_people(app: FastAPI, settings: ConsoleSettings, management: ApiClient, 
     """Signing in, and the pages that need it; gives what those share."""
     flow, issuer = code_flow(settings, clock), settings.oidc_issuer
     sessions = Sessions(clock, None if flow is None else partial(renewed, flow))
-    add_sign_in(app, management, sessions, secure=settings.tls)
+    add_sign_in(app, management, sessions, issuer=issuer, secure=settings.tls)
     if flow is not None:
         add_issuer_sign_in(app, management, sessions, flow, clock, secure=settings.tls)
     add_invitation(app, management, sessions, issuer=issuer, secure=settings.tls)
@@ -143,6 +152,11 @@ def _add_people(app: FastAPI, settings: ConsoleSettings, management: ApiClient, 
     )
     add_pages(desk, _add_head)
     return desk
+
+
+async def _nothing_here(_: Request, __: Exception) -> Response:
+    """NiceGUI builds a page of its own for this, which stays for a minute."""
+    return failure_page("There is nothing here.", HTTPStatus.NOT_FOUND)
 
 
 def _add_head() -> None:

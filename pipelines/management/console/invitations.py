@@ -9,6 +9,7 @@ from fastapi import FastAPI, Request, Response
 from pipelines.management.console.api_client import ApiClient, ProblemError, Redeemed
 from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.html import Markup, tag
+from pipelines.management.console.plain_page import plain_page
 from pipelines.management.console.session import COOKIE, Session, Sessions
 from pipelines.management.console.sign_in import (
     HOME,
@@ -72,7 +73,7 @@ def other_person(session: Session) -> Markup:
 def add_invitation(
     app: FastAPI, client: ApiClient, sessions: Sessions, *, issuer: str | None, secure: bool
 ) -> None:
-    """Add the route that takes the form.
+    """Add the form, and the route that takes it.
 
     Args:
         app: the application.
@@ -101,6 +102,13 @@ def add_invitation(
         answer = redirect(_tenant(found))
         keep_session(answer, session, secure)
         return answer
+
+    @app.get(INVITATION)
+    async def form(request: Request, reason: str = "") -> Response:
+        session = sessions.find(request.cookies.get(COOKIE))
+        parts = [invitation_form(reason, issuer, session)]
+        parts += [] if session is None else [other_person(session)]
+        return plain_page("hifi: invitation", *(tag("div", each, class_="span-12") for each in parts))
 
     @app.post(INVITATION)
     async def accept(request: Request) -> Response:

@@ -9,8 +9,9 @@ from nicegui import Client, ui
 from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.meter_access import Access, AccessEndedError, AnyonesAccess, OperatorAccess
 from pipelines.management.console.page import HOURS, PageSettings, shown
-from pipelines.management.console.pages.frame import failure, plain_head
+from pipelines.management.console.page_guard import instead
 from pipelines.management.console.pages.visit import Desk
+from pipelines.management.console.plain_page import failure_page
 from pipelines.management.console.poller import Pollers, View
 from pipelines.management.console.sign_in import HOME, redirect
 from shared.contracts.scorecard import ALL_TENANTS
@@ -38,12 +39,9 @@ def add_meter_page(
         try:
             access: Access = AnyonesAccess() if operators is None else await _operators(request, operators)
         except AccessEndedError:
-            return redirect(HOME)
+            return instead(redirect(HOME))
         except UnreachableError as error:
-            add_head()
-            plain_head()
-            failure(f"{error}.")
-            return None
+            return instead(failure_page(f"{error}."))
         add_head()
         view = View(tenant or ALL_TENANTS, hours if hours in HOURS else 1)
         shown(pollers, client, view, settings, access)

@@ -10,6 +10,7 @@ from starlette.responses import RedirectResponse
 from pipelines.management.console.api_client import ApiClient, ProblemError
 from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.html import Markup, tag
+from pipelines.management.console.plain_page import plain_page
 from pipelines.management.console.session import COOKIE, Session, Sessions
 from shared.contracts.console_pages import DOCUMENTS
 
@@ -107,15 +108,22 @@ def _hidden(name: str, value: str) -> Markup:
     return tag("input", name=name, type="hidden", value=value)
 
 
-def add_sign_in(app: FastAPI, client: ApiClient, sessions: Sessions, *, secure: bool) -> None:
-    """Add the routes that take the forms.
+def add_sign_in(
+    app: FastAPI, client: ApiClient, sessions: Sessions, *, issuer: str | None, secure: bool
+) -> None:
+    """Add the form, and the routes that take it.
 
     Args:
         app: the application.
         client: of the API, which says whose a token is.
         sessions: of this process.
+        issuer: that signs people in; None: tokens alone do.
         secure: browsers come by TLS, so the cookie may travel only by it.
     """
+
+    @app.get(SIGN_IN)
+    async def form(reason: str = "", next: str = HOME) -> Response:  # noqa: A002  # the query's name
+        return plain_page("hifi: sign in", tag("div", sign_in_form(reason, next, issuer), class_="span-12"))
 
     @app.post(SIGN_IN)
     async def sign_in(request: Request) -> Response:

@@ -9,6 +9,7 @@ from nicegui import ui
 from pipelines.management.console.html import Markup, joined, tag
 from pipelines.management.console.pages.visit import KINDS, Visit
 from pipelines.management.console.panels.base import write
+from pipelines.management.console.plain_page import THEME_BUTTON, brand, failed
 from pipelines.management.console.sign_in import HOME, SIDES, sign_out_form
 
 MEMBERS: Final = "members"
@@ -16,21 +17,6 @@ MEMBERS: Final = "members"
 
 LETTERS: Final = "dead-letters"
 """The step of an address that stands where a kind of documents does."""
-
-THEME_BUTTON = tag("button", "Theme: auto", type="button", class_="theme", data_theme_button="1")
-
-
-def plain_head() -> None:
-    """The head of a page without a session."""
-    with ui.element("header").classes("top"):
-        write(brand("documents"), "brand")
-        write(tag("a", "Meter", href="/"), "links")
-        write(THEME_BUTTON)
-
-
-def brand(note: str) -> Markup:
-    """The name, and what of it this is."""
-    return joined(tag("h1", "hifi"), tag("span", note, class_="quiet"))
 
 
 @contextmanager
@@ -95,7 +81,7 @@ def trail(*steps: tuple[str, str]) -> Markup:
 def failure(text: str) -> None:
     """A page that cannot be shown."""
     with ui.element("section").classes("card span-12"):
-        write(joined(tag("h2", "This cannot be shown"), tag("p", text, role="alert")))
+        write(failed(text))
 
 
 def button(text: str, act: Callable[[], object], name: str, style: str = "plain") -> ui.button:

@@ -6,15 +6,14 @@ from typing import Final
 
 from fastapi import Request, Response
 from nicegui import ui
-from starlette.responses import RedirectResponse
 
 from pipelines.management.console.api_client import ProblemError, Version
 from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.html import joined, tag
-from pipelines.management.console.invitations import invitation_form, other_person
+from pipelines.management.console.page_guard import instead
 from pipelines.management.console.pages.chain_routes import add_chain_pages
 from pipelines.management.console.pages.editor import Choices, Editor
-from pipelines.management.console.pages.frame import failure, page_of, plain_head, trail
+from pipelines.management.console.pages.frame import failure, page_of, trail
 from pipelines.management.console.pages.history import History, history_button
 from pipelines.management.console.pages.keys import show_keys
 from pipelines.management.console.pages.listing import (
@@ -31,8 +30,9 @@ from pipelines.management.console.pages.sides import add_sides_page
 from pipelines.management.console.pages.try_panel import TryPanel
 from pipelines.management.console.pages.visit import KINDS, Build, Desk, Shown, Visit, refusal
 from pipelines.management.console.panels.base import write
+from pipelines.management.console.plain_page import failure_page
 from pipelines.management.console.session import COOKIE
-from pipelines.management.console.sign_in import HOME, INVITATION, SIGN_IN, sign_in_form
+from pipelines.management.console.sign_in import HOME, redirect
 from shared.oidc.errors import ProviderAwayError
 
 _SECONDS: Final = 30.0
@@ -41,40 +41,21 @@ _SECONDS: Final = 30.0
 def add_pages(desk: Desk, add_head: Callable[[], None]) -> None:
     """Register the pages. `add_head` adds the console's style sheet to a page."""
 
-    @ui.page(SIGN_IN, title="hifi: sign in")
-    def sign_in(reason: str = "", next: str = HOME) -> None:  # noqa: A002  # the query's name
-        add_head()
-        plain_head()
-        with ui.element("div").classes("page"):
-            write(sign_in_form(reason, next, desk.issuer), "span-12")
-
-    @ui.page(INVITATION, title="hifi: invitation")
-    def invitation(request: Request, reason: str = "") -> None:
-        session = desk.sessions.find(request.cookies.get(COOKIE))
-        add_head()
-        plain_head()
-        with ui.element("div").classes("page"):
-            write(invitation_form(reason, desk.issuer, session), "span-12")
-            if session is not None:
-                write(other_person(session), "span-12")
-
     async def shown(request: Request, tenant: str, here: str, build: Build) -> Response | None:
         try:
             visit = await desk.visit(request, tenant)
         except ProviderAwayError as error:
-            add_head()
-            plain_head()
-            failure(f"The sign-in service does not answer: {error}. Load the page again in a moment.")
-            return None
+            text = f"The sign-in service does not answer: {error}. Load the page again in a moment."
+            return instead(failure_page(text))
         if visit is None:
-            return desk.to_sign_in(request)
+            return instead(desk.to_sign_in(request))
         try:
             visit = await desk.informed(visit)
             draw = await build(visit)
         except ProblemError as error:
             if error.status == HTTPStatus.UNAUTHORIZED:
                 desk.sessions.end(visit.session.id)
-                return desk.to_sign_in(request)
+                return instead(desk.to_sign_in(request))
             draw = _failed(
                 refusal(error) if error.status != HTTPStatus.NOT_FOUND else "There is nothing here."
             )
@@ -107,12 +88,12 @@ def _add_choice_of_tenant(shown: Shown, desk: Desk) -> None:
 
         session = desk.sessions.find(request.cookies.get(COOKIE))
         if session is not None and session.identity.tenant is not None:  # it has no other
-            return RedirectResponse(f"{HOME}/{session.identity.tenant}/sources", HTTPStatus.SEE_OTHER)
+            return instead(redirect(f"{HOME}/{session.identity.tenant}/sources"))
         return await shown(request, "", "", build)
 
     @ui.page(HOME + "/{tenant}", title="hifi: documents")
     async def of_tenant(request: Request) -> Response:
-        return RedirectResponse(f"{request.url.path}/sources", HTTPStatus.SEE_OTHER)
+        return instead(redirect(f"{request.url.path}/sources"))
 
 
 def _add_documents(shown: Shown) -> None:

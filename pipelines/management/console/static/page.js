@@ -2,11 +2,13 @@
 (() => {
   const KEY = "hifi-theme";
   const THEMES = { auto: null, light: false, dark: true };
+  const SYSTEM = matchMedia("(prefers-color-scheme: dark)");
   const kept = () => (localStorage.getItem(KEY) in THEMES ? localStorage.getItem(KEY) : "auto");
 
   const apply = () => {
     const theme = kept();
     if (typeof setDark === "function") setDark(THEMES[theme]);
+    else document.body.classList.toggle("body--dark", THEMES[theme] ?? SYSTEM.matches); // a plain page
     document.querySelectorAll("[data-theme-button]").forEach((button) => {
       button.textContent = `Theme: ${theme}`;
     });
@@ -18,6 +20,8 @@
     localStorage.setItem(KEY, names[(names.indexOf(kept()) + 1) % names.length]);
     apply();
   });
+
+  SYSTEM.addEventListener("change", apply);
 
   // Copies what is written in an element, for example a key that is shown once.
   document.addEventListener("click", async ({ target }) => {
