@@ -37,7 +37,7 @@ def add_meter_page(
         request: Request, client: Client, tenant: str = ALL_TENANTS, hours: int = 1
     ) -> Response | None:
         try:
-            access = AnyonesAccess() if operators is None else await _operators(request, operators)
+            access: Access = AnyonesAccess() if operators is None else await _operators(request, operators)
         except AccessEndedError:
             return instead(redirect(HOME))
         except UnreachableError as error:

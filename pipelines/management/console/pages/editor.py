@@ -173,8 +173,9 @@ class Editor:
         return {}
 
     async def _typed(self) -> Document | None:
+        read = self._text.reading() if self._textual else self._form.reading()
         try:
-            return await self._visit.apart((self._text if self._textual else self._form).reading())
+            return await self._visit.apart(read)
         except TypedError as error:
             await self.show_errors(error.errors)
             return None
