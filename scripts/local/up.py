@@ -12,6 +12,7 @@ import psutil
 
 from scripts.local.class_archives import missing_archives
 from scripts.local.cluster import configure
+from scripts.local.data_folder import check_side_folder
 from scripts.local.jars import ensure_jars
 from scripts.local.kafka import brokers
 from scripts.local.lock import held
@@ -44,7 +45,7 @@ def brokers_up(
     Raises:
         OperatorError: if they cannot be started.
     """
-    _check_folder(side)
+    check_side_folder(side)
     with held(side.root):
         if end_leftovers(side.root):
             progress.say("ended processes that an earlier `hifi up` left behind")
@@ -118,18 +119,6 @@ def _check_cluster(side: Side) -> None:
         found = admin_client(side.bootstrap).list_topics(timeout=10).cluster_id
     if found != brokers.cluster_id(side):
         raise UpError(f"brokers of another side answer at {side.bootstrap}: choose another --port")
-
-
-def _check_folder(side: Side) -> None:
-    try:
-        side.run.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UpError(f"{side.root} cannot be used as data folder: {error.strerror}") from error
-    if not brokers.formatted(side) and any(side.checkpoints.glob("*")):
-        raise UpError(
-            f"{side.root} has Spark's checkpoints but not the brokers they belong to: "
-            f"remove {side.root} to start from nothing"
-        )
 
 
 def check_ports(ports: range) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from scripts.local.data_folder import check_twins_folder
 from scripts.local.jars import ensure_store
 from scripts.local.lock import held
 from scripts.local.processes.profile import SideProfile
@@ -42,10 +43,7 @@ def twins_up(twins: Twins, progress: Progress, warm_up_seconds: float) -> Iterat
     Raises:
         OperatorError: if they cannot be started.
     """
-    if (twins.root / "side.json").exists():
-        raise UpError(
-            f"{twins.root} belongs to a side by itself; choose another folder: `hifi up --twins --data DIR`"
-        )
+    check_twins_folder(twins)
     with held(twins.root), ExitStack() as stack:
         twins.create()
         edge = stack.enter_context(_edge_up(twins, progress, warm_up_seconds))
