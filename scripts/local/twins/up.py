@@ -16,12 +16,13 @@ from scripts.local.processes.programs import PROVISION, STORE
 from scripts.local.processes.supervisor import Supervisor, SupervisorError, end_leftovers
 from scripts.local.progress import Progress
 from scripts.local.services import start_profile
+from scripts.local.stopping import shut_down
 from scripts.local.twins.code_start import mark_warm
 from scripts.local.twins.place import Twins, are_twins
 from scripts.local.twins.programs import DEPLOY, HAPROXY, edge_programs
 from scripts.local.twins.traffic import LocalTraffic
 from scripts.local.twins.versions import named
-from scripts.local.up import UpError, brokers_up, check_ports, ignore_stop_signals
+from scripts.local.up import UpError, brokers_up, check_ports
 from scripts.local.warmup.warmup import WarmUpLimits
 from shared.contracts.document_items import DOCUMENTS_TABLE
 from shared.contracts.sides import DeployerStatus, deployer_status
@@ -121,9 +122,7 @@ def _edge_up(twins: Twins, progress: Progress, warm_up_seconds: float) -> Iterat
                 supervisor.start_program(program)
         yield supervisor
     finally:
-        ignore_stop_signals(progress)
-        with progress.step("stopping the edge"):
-            supervisor.shut_down()
+        shut_down(supervisor, progress, "stopping the edge")
 
 
 def _roots(root: Path) -> Sequence[Path]:
