@@ -31,9 +31,9 @@ from scripts.local.lock import holder
 from scripts.local.processes.profile import SideProfile
 from scripts.local.progress import Progress
 from scripts.local.side import Side
+from scripts.local.stopping import stop_signals_interrupt
 from scripts.local.twins.place import Twins
 from scripts.local.twins.up import described_twins, start_twins, twins_up
-from scripts.local.up import stop_signals_interrupt
 from scripts.local.warmup.warmup import WARM_UP_SECONDS
 from scripts.terminal import REFUSED, run_command
 from shared.runtime.errors import OperatorError

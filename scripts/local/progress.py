@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 
 from rich.console import Console
 
@@ -31,3 +31,23 @@ class Progress:
     def say(self, text: str) -> None:
         """Print a line."""
         self.console.print(text, highlight=False, soft_wrap=True)
+
+    @contextmanager
+    def last_step(self, text: str) -> Iterator[None]:
+        """Show a step that is done whether or not anything can be shown: the terminal may be closed."""
+        with ExitStack() as step:
+            with _closed_output_ignored():
+                step.enter_context(self.step(text))
+            yield
+            with _closed_output_ignored():
+                step.close()
+
+    def last_words(self, text: str) -> None:
+        """Print a line, if it can be printed."""
+        with _closed_output_ignored():
+            self.say(text)
+
+
+def _closed_output_ignored() -> AbstractContextManager[object]:
+    """Ignores OSError of a closed terminal, and what rich makes of it later; at a closed pipe it exits."""
+    return suppress(Exception, SystemExit)

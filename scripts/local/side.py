@@ -125,12 +125,13 @@ class Side(Folders, Addresses):
         return self.root / "side.json"
 
     def create(self) -> None:
-        """Make the folders and write the description."""
-        super().create()
-        self.checkpoints.mkdir(exist_ok=True)
+        """Make the folders and write the description, by which the folder is known as hifi's, first."""
+        self.root.mkdir(parents=True, exist_ok=True)
         draft = self.description.with_suffix(".new")
         draft.write_bytes(msgspec.json.format(msgspec.json.encode(self._description())) + b"\n")
         draft.replace(self.description)
+        super().create()
+        self.checkpoints.mkdir(exist_ok=True)
 
     def _description(self) -> "_Description":
         shared, code = self.shared, self.code

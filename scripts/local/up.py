@@ -1,17 +1,16 @@
 """Starts a side step by step, and stops it whatever happens."""
 
 import shutil
-import signal
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from types import FrameType
 from typing import Final
 
 import psutil
 
 from scripts.local.class_archives import missing_archives
 from scripts.local.cluster import configure
+from scripts.local.data_folder import check_side_folder
 from scripts.local.jars import ensure_jars
 from scripts.local.kafka import brokers
 from scripts.local.lock import held
@@ -21,6 +20,7 @@ from scripts.local.processes.programs import BROKERS, programs, queries_of
 from scripts.local.processes.supervisor import Supervisor, end_leftovers
 from scripts.local.progress import Progress
 from scripts.local.side import Side
+from scripts.local.stopping import shut_down
 from shared.contracts.topics import rehearsal_specs, topic_specs
 from shared.kafka.admin import admin_client, ensure_topics, wait_for_brokers
 from shared.kafka.errors import kafka_errors_explained
@@ -44,7 +44,7 @@ def brokers_up(
     Raises:
         OperatorError: if they cannot be started.
     """
-    _check_folder(side)
+    check_side_folder(side)
     with held(side.root):
         if end_leftovers(side.root):
             progress.say("ended processes that an earlier `hifi up` left behind")
@@ -54,10 +54,9 @@ def brokers_up(
             _start_brokers(side, supervisor, progress, profile, early)
             yield supervisor
         finally:
-            ignore_stop_signals(progress)
             name = f" {side.name}" if side.shared else ""
-            with progress.step(f"stopping{name}: collect, retry, Spark, brokers, and what runs beside them"):
-                supervisor.shut_down()
+            beside = "collect, retry, Spark, brokers, and what runs beside them"
+            shut_down(supervisor, progress, f"stopping{name}: {beside}")
 
 
 def of_twins(side: Side) -> str:
@@ -76,12 +75,6 @@ def wait_until_stopped(*supervisors: Supervisor) -> None:
     raise UpError(
         "the supervisor ended unexpectedly, and the side with it; `hifi up` starts it again without loss"
     )
-
-
-def stop_signals_interrupt() -> None:
-    """Raise KeyboardInterrupt at SIGTERM and a closed terminal too, as at Ctrl-C."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)
 
 
 def _start_brokers(
@@ -120,18 +113,6 @@ def _check_cluster(side: Side) -> None:
         raise UpError(f"brokers of another side answer at {side.bootstrap}: choose another --port")
 
 
-def _check_folder(side: Side) -> None:
-    try:
-        side.run.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UpError(f"{side.root} cannot be used as data folder: {error.strerror}") from error
-    if not brokers.formatted(side) and any(side.checkpoints.glob("*")):
-        raise UpError(
-            f"{side.root} has Spark's checkpoints but not the brokers they belong to: "
-            f"remove {side.root} to start from nothing"
-        )
-
-
 def check_ports(ports: range) -> None:
     """Refuse ports on which something listens.
 
@@ -152,13 +133,3 @@ def _owner(port: int) -> str:
         return f" ({psutil.Process(found[0]).name()}, pid {found[0]})" if found else ""
     except psutil.Error:
         return ""
-
-
-def ignore_stop_signals(progress: Progress) -> None:
-    """Only say that everything is already stopping."""
-
-    def already(_number: int, _frame: FrameType | None) -> None:
-        progress.say("already stopping; acknowledged events are being written")
-
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, already)

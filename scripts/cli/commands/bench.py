@@ -22,7 +22,7 @@ from scripts.experiments.harness.output import report, say, write_json
 from scripts.experiments.harness.runs import Load
 from scripts.local.jars import Jars, ensure_jars
 from scripts.local.side import Side
-from scripts.local.up import stop_signals_interrupt
+from scripts.local.stopping import stop_signals_interrupt
 from shared.runtime.jvm import java
 
 _FILE_WIDTH = 140

@@ -15,7 +15,8 @@ from scripts.local.lock import holder
 from scripts.local.processes.profile import SideProfile
 from scripts.local.progress import Progress
 from scripts.local.services import early, start_profile
-from scripts.local.up import brokers_up, stop_signals_interrupt
+from scripts.local.stopping import stop_signals_interrupt
+from scripts.local.up import brokers_up
 from scripts.local.warmup.warmup import WarmUpLimits
 from scripts.terminal import REFUSED
 from shared.runtime.errors import OperatorError

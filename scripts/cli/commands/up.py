@@ -14,10 +14,11 @@ from scripts.local.processes.spark_programs import WORKERS
 from scripts.local.progress import Progress
 from scripts.local.services import early, open_chain, start_standby, warm_open_side
 from scripts.local.side import DEFAULT_PARTITIONS, Side
+from scripts.local.stopping import stop_signals_interrupt
 from scripts.local.twins.place import Twins, are_twins
 from scripts.local.twins.traffic import LocalTraffic
 from scripts.local.twins.up import described_twins, start_twins, twins_up
-from scripts.local.up import brokers_up, stop_signals_interrupt, wait_until_stopped
+from scripts.local.up import brokers_up, wait_until_stopped
 from scripts.local.warmup.warmup import WARM_UP_SECONDS, WarmUpLimits
 from shared.runtime.errors import UsageError
 
@@ -81,7 +82,7 @@ def up(  # noqa: PLR0913, PLR0917  # one for each option
     try:
         start(_Wanted(data.resolve(), port, partitions, parts, warm_up, standby, workers), progress)
     except KeyboardInterrupt:
-        progress.say("stopped")
+        progress.last_words("stopped")
 
 
 class _Wanted(NamedTuple):

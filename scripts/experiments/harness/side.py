@@ -45,6 +45,7 @@ def hifi(side: Side, destination: str, profile: SideProfile = SideProfile.ALL) -
     where = ("--data", str(side.root), "--port", str(side.port), "--partitions", str(side.partitions))
     drivers = (*(("--standby",) if side.standby else ()), "--workers", str(side.workers))
     command = [sys.executable, "-m", "scripts.cli", "up", *where, "--parts", profile, *drivers]
+    side.create()  # its logs are there before `up` runs
     with ExitStack() as stack:
         stack.callback(end_leftovers, side.root)  # finds processes only if `up` itself had to be killed
         up = stack.enter_context(child_process(_UP, command, side.logs, {}))

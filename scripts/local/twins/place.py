@@ -155,8 +155,8 @@ class Twins:
         return self.root / "twins.json"
 
     def create(self) -> None:
-        """Make the folders and write the description."""
-        self.edge.create()
+        """Make the folders and write the description, by which the folder is known as hifi's, first."""
+        self.root.mkdir(parents=True, exist_ok=True)
         draft = self.description.with_suffix(".new")
         draft.write_bytes(
             msgspec.json.encode(
@@ -164,6 +164,7 @@ class Twins:
             )
         )
         draft.replace(self.description)
+        self.edge.create()
 
     @classmethod
     def load(cls, root: Path) -> "Twins":

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from scripts.local.data_folder import check_twins_folder
 from scripts.local.jars import ensure_store
 from scripts.local.lock import held
 from scripts.local.processes.profile import SideProfile
@@ -15,12 +16,13 @@ from scripts.local.processes.programs import PROVISION, STORE
 from scripts.local.processes.supervisor import Supervisor, SupervisorError, end_leftovers
 from scripts.local.progress import Progress
 from scripts.local.services import start_profile
+from scripts.local.stopping import shut_down
 from scripts.local.twins.code_start import mark_warm
 from scripts.local.twins.place import Twins, are_twins
 from scripts.local.twins.programs import DEPLOY, HAPROXY, edge_programs
 from scripts.local.twins.traffic import LocalTraffic
 from scripts.local.twins.versions import named
-from scripts.local.up import UpError, brokers_up, check_ports, ignore_stop_signals
+from scripts.local.up import UpError, brokers_up, check_ports
 from scripts.local.warmup.warmup import WarmUpLimits
 from shared.contracts.document_items import DOCUMENTS_TABLE
 from shared.contracts.sides import DeployerStatus, deployer_status
@@ -42,10 +44,7 @@ def twins_up(twins: Twins, progress: Progress, warm_up_seconds: float) -> Iterat
     Raises:
         OperatorError: if they cannot be started.
     """
-    if (twins.root / "side.json").exists():
-        raise UpError(
-            f"{twins.root} belongs to a side by itself; choose another folder: `hifi up --twins --data DIR`"
-        )
+    check_twins_folder(twins)
     with held(twins.root), ExitStack() as stack:
         twins.create()
         edge = stack.enter_context(_edge_up(twins, progress, warm_up_seconds))
@@ -123,9 +122,7 @@ def _edge_up(twins: Twins, progress: Progress, warm_up_seconds: float) -> Iterat
                 supervisor.start_program(program)
         yield supervisor
     finally:
-        ignore_stop_signals(progress)
-        with progress.step("stopping the edge"):
-            supervisor.shut_down()
+        shut_down(supervisor, progress, "stopping the edge")
 
 
 def _roots(root: Path) -> Sequence[Path]:

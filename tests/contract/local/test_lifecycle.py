@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -177,10 +178,25 @@ def test_up_on_a_file_instead_of_a_folder_names_it(tmp_path: Path) -> None:
 
 
 def test_checkpoints_without_their_brokers_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "checkpoints" / "ingest").mkdir(parents=True)
+    side = Side(root=tmp_path)
+    side.create()
+    (side.checkpoints / "ingest").mkdir()
     refused = _hifi("up", "--data", str(tmp_path), "--port", str(free_base()))
     assert refused.returncode == 1
     assert f"remove {tmp_path} to start from nothing" in refused.stderr.replace("\n", "")
+
+
+@pytest.mark.parametrize("option", [(), ("--twins",)])
+def test_up_does_not_empty_a_folder_of_the_users_own(tmp_path: Path, option: tuple[str, ...]) -> None:
+    mine = tmp_path / "tmp" / "mine.txt"
+    mine.parent.mkdir()
+    mine.write_text("kept")
+    with socket.create_server(("127.0.0.1", 0)) as taken:  # a side would not get far
+        port = str(taken.getsockname()[1])
+        refused = _hifi("up", *option, "--data", str(tmp_path), "--port", port)
+    assert refused.returncode == 1
+    assert "name a new folder by --data" in refused.stderr.replace("\n", " ")
+    assert list(tmp_path.rglob("*")) == [mine.parent, mine]
 
 
 def test_a_marked_process_is_found_and_a_neighbour_is_not(tmp_path: Path) -> None:

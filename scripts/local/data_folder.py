@@ -1,0 +1,66 @@
+"""Checks the folder of a side or of twins before anything is written: hifi empties some of what is in it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from scripts.local.kafka.brokers import formatted
+from scripts.local.side import Side
+from scripts.local.twins.place import Twins, are_twins
+from shared.runtime.errors import OperatorError
+
+_BEFORE_A_START: Final = frozenset({"run", "secrets.yaml", "aws", "bootstrap", "localstack"})
+"""What may be in a folder before its first start: the lock of a refused one, secrets, and in `.hifi` what the
+commands for AWS keep there."""
+
+
+class DataFolderError(OperatorError):
+    """A folder cannot be that of a side or of twins; the text says why and what to do."""
+
+
+def check_side_folder(side: Side) -> None:
+    """Make the folder of a side, unless it holds files that are not hifi's.
+
+    Raises:
+        DataFolderError: if it does, or cannot be used.
+    """
+    own = side.description.exists() or formatted(side)
+    _check(side.root, own=own or side.shared is not None)  # that of twins was checked as a whole
+    if not formatted(side) and any(side.checkpoints.glob("*")):
+        raise DataFolderError(
+            f"{side.root} has Spark's checkpoints but not the brokers they belong to: "
+            f"remove {side.root} to start from nothing"
+        )
+
+
+def check_twins_folder(twins: Twins) -> None:
+    """The same for the folder of twins.
+
+    Raises:
+        DataFolderError: as `check_side_folder`, or if the folder is that of a side.
+    """
+    if (twins.root / "side.json").exists():
+        raise DataFolderError(
+            f"{twins.root} belongs to a side by itself; choose another folder: `hifi up --twins --data DIR`"
+        )
+    own = are_twins(twins.root) or twins.edge.state.exists()
+    _check(twins.root, own=own)
+
+
+def _check(root: Path, *, own: bool) -> None:
+    if "," in str(root):
+        raise DataFolderError(f"{root}: Kafka cuts a path at its comma; name a --data without one")
+    try:
+        foreign = [] if own else _foreign(root)
+        if not foreign:
+            (root / "run").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataFolderError(f"{root} cannot be used as data folder: {error.strerror}") from error
+    if foreign:
+        raise DataFolderError(
+            f"{root} has files that are not hifi's ({', '.join(foreign[:3])}): name a new folder by --data"
+        )
+
+
+def _foreign(root: Path) -> Sequence[str]:
+    return sorted({each.name for each in root.iterdir()} - _BEFORE_A_START) if root.exists() else []
