@@ -6,7 +6,6 @@ from typing import Final
 
 from scripts.local.kafka.brokers import formatted
 from scripts.local.side import Side
-from scripts.local.twins.place import Twins, are_twins
 from shared.runtime.errors import OperatorError
 
 _BEFORE_A_START: Final = frozenset({"run", "secrets.yaml", "aws", "bootstrap", "localstack"})
@@ -33,18 +32,17 @@ def check_side_folder(side: Side) -> None:
         )
 
 
-def check_twins_folder(twins: Twins) -> None:
-    """The same for the folder of twins.
+def check_twins_folder(root: Path, *, own: bool) -> None:
+    """The same for the folder of twins; `own` says whether there were some in it.
 
     Raises:
         DataFolderError: as `check_side_folder`, or if the folder is that of a side.
     """
-    if (twins.root / "side.json").exists():
+    if (root / "side.json").exists():
         raise DataFolderError(
-            f"{twins.root} belongs to a side by itself; choose another folder: `hifi up --twins --data DIR`"
+            f"{root} belongs to a side by itself; choose another folder: `hifi up --twins --data DIR`"
         )
-    own = are_twins(twins.root) or twins.edge.state.exists()
-    _check(twins.root, own=own)
+    _check(root, own=own)
 
 
 def _check(root: Path, *, own: bool) -> None:

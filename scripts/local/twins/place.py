@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from scripts.local.addresses import HOST, PORTS
+from scripts.local.data_folder import check_twins_folder
 from scripts.local.folders import Folders
 from scripts.local.processes.profile import SideProfile
 from scripts.local.side import DEFAULT_PARTITIONS, NoSideError, Shared, Side
@@ -190,3 +191,12 @@ class Twins:
 def are_twins(root: Path) -> bool:
     """Whether twins were started in a folder."""
     return (root / "twins.json").exists()
+
+
+def check_folder(twins: Twins) -> None:
+    """Make the folder of twins, unless it holds files that are not hifi's.
+
+    Raises:
+        DataFolderError: if it does, is that of a side, or cannot be used.
+    """
+    check_twins_folder(twins.root, own=are_twins(twins.root) or twins.edge.state.exists())

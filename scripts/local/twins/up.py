@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from scripts.local.data_folder import check_twins_folder
 from scripts.local.jars import ensure_store
 from scripts.local.lock import held
 from scripts.local.processes.profile import SideProfile
@@ -18,7 +17,7 @@ from scripts.local.progress import Progress
 from scripts.local.services import start_profile
 from scripts.local.stopping import shut_down
 from scripts.local.twins.code_start import mark_warm
-from scripts.local.twins.place import Twins, are_twins
+from scripts.local.twins.place import Twins, are_twins, check_folder
 from scripts.local.twins.programs import DEPLOY, HAPROXY, edge_programs
 from scripts.local.twins.traffic import LocalTraffic
 from scripts.local.twins.versions import named
@@ -44,7 +43,7 @@ def twins_up(twins: Twins, progress: Progress, warm_up_seconds: float) -> Iterat
     Raises:
         OperatorError: if they cannot be started.
     """
-    check_twins_folder(twins)
+    check_folder(twins)
     with held(twins.root), ExitStack() as stack:
         twins.create()
         edge = stack.enter_context(_edge_up(twins, progress, warm_up_seconds))

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from scripts.local.data_folder import DataFolderError, check_side_folder, check_twins_folder
+from scripts.local.data_folder import DataFolderError, check_side_folder
 from scripts.local.side import Side
-from scripts.local.twins.place import Twins
+from scripts.local.twins.place import Twins, check_folder
 from scripts.local.twins.traffic import LocalTraffic
 
 
@@ -16,14 +16,14 @@ def test_a_users_own_folder_is_refused_and_left_as_it_is(tmp_path: Path, name: s
     with pytest.raises(DataFolderError, match=rf"not hifi's \({name}\): name a new folder by --data"):
         check_side_folder(Side(root=tmp_path))
     with pytest.raises(DataFolderError, match=r"not hifi's"):
-        check_twins_folder(Twins(root=tmp_path))
+        check_folder(Twins(root=tmp_path))
     assert [each.name for each in tmp_path.iterdir()] == [name]
 
 
 def test_a_new_folder_is_made_with_those_above_it(tmp_path: Path) -> None:
     side, twins = Side(root=tmp_path / "a" / "side"), Twins(root=tmp_path / "b" / "twins")
     check_side_folder(side)
-    check_twins_folder(twins)
+    check_folder(twins)
     assert side.root.is_dir()
     assert twins.root.is_dir()
 
@@ -53,13 +53,13 @@ def test_twins_start_again_in_their_folder_also_without_their_description(tmp_pa
         side.logs.mkdir(parents=True)  # of a start that was broken off
         check_side_folder(side)
     twins.description.unlink()
-    check_twins_folder(twins)
+    check_folder(twins)
 
 
 def test_twins_are_refused_the_folder_of_a_side(tmp_path: Path) -> None:
     Side(root=tmp_path).create()
     with pytest.raises(DataFolderError, match=r"belongs to a side by itself"):
-        check_twins_folder(Twins(root=tmp_path))
+        check_folder(Twins(root=tmp_path))
 
 
 def test_a_path_with_a_comma_is_refused_before_anything_is_written(tmp_path: Path) -> None:
