@@ -2,6 +2,7 @@
 
 import gzip
 import sys
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
@@ -17,7 +18,9 @@ from shared.runtime.errors import OperatorError
 
 STANDARD_INPUT: Final = Path("-")
 _GZIP_MAGIC: Final = b"\x1f\x8b"
-_BODY_BYTES: Final = 4 * 1024 * 1024  # collect takes twice as much
+BODY_BYTES: Final = 4 * 1024 * 1024  # collect takes twice as much
+"""A request has no further event after so many bytes."""
+
 _object = msgspec.json.Decoder(dict[str, Raw])
 _array = msgspec.json.Decoder(list[Raw])
 
@@ -41,10 +44,17 @@ def raw_events(path: Path) -> Iterator[bytes]:
         FileError: if the file cannot be read or is not JSON.
     """
     try:
-        with path.open("rb") if path != STANDARD_INPUT else sys.stdin.buffer as stream:
+        with _opened(path) as stream:
             yield from _split(_plain(stream), path)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise FileError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _opened(path: Path) -> BinaryIO:
+    if path != STANDARD_INPUT:
+        return path.open("rb")
+    # Not `sys.stdin.buffer`: Python closes that when it ends, which fails while a thread reads from it.
+    return open(sys.stdin.fileno(), "rb", closefd=False)
 
 
 def _plain(stream: BinaryIO) -> Iterator[bytes]:
@@ -88,8 +98,7 @@ class FileEvents:
         iterator = iter(events)
         first = list(islice(iterator, 1))
         self._events = chain(first, iterator)
-        self._is_event = bool(first) and is_cloudevent(first[0])
-        self.content_type = LINES if self._is_event else PLAIN
+        self.content_type = content_type_of(first[0]) if first else PLAIN
 
     def take(self, count: int, time_ms: int) -> EventBatch | None:  # noqa: ARG002 the events keep their times
         """The next events; fewer where they are large."""
@@ -98,12 +107,21 @@ class FileEvents:
         for event in islice(self._events, count):
             taken.append(event)
             size += len(event)
-            if size >= _BODY_BYTES:
+            if size >= BODY_BYTES:
                 break
         if not taken:
             return None
-        body = b"\n".join(taken) if self._is_event else batch(taken)
-        return EventBatch(ids=[], body=body, count=len(taken))
+        return EventBatch(ids=[], body=request_body(taken, self.content_type), count=len(taken))
+
+
+def content_type_of(first: bytes) -> str:
+    """Content type of requests whose first event is this one: CloudEvents, or objects for collect to wrap."""
+    return LINES if is_cloudevent(first) else PLAIN
+
+
+def request_body(events: Sequence[bytes], content_type: str) -> bytes:
+    """The body of a request with unchanged events."""
+    return b"\n".join(events) if content_type == LINES else batch(events)
 
 
 class StampedEvents:

@@ -28,4 +28,7 @@ class EventSource(Protocol):
         """Content type of every body."""
 
     def take(self, count: int, time_ms: int) -> EventBatch | None:
-        """At most `count` events, with this time (epoch ms) if they are stamped; None at the end."""
+        """At most `count` events, with this time (epoch ms) if they are stamped; None at the end.
+
+        It does not block: without an event yet the batch is empty.
+        """

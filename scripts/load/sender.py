@@ -22,6 +22,7 @@ _ANSWER_SECONDS = 30.0  # collect answers 503 after 10 s without its brokers
 _FIRST_BACKOFF_SECONDS = 0.05
 _MAX_BACKOFF_SECONDS = 2.0
 _NAP_SECONDS = 0.2
+_EMPTY_SECONDS = 0.02
 
 OnAcked = Callable[[Sequence[str], int, int], None]
 """Called with ids, the request's first send time and its acknowledgement time, epoch milliseconds."""
@@ -106,6 +107,8 @@ class Sender:
         self._begin_ms = 0
         self._turns = asyncio.Lock()
         self._over = False
+        self.supply_ended = False
+        """Whether all events were taken."""
 
     @property
     def schedule_rate(self) -> float | None:
@@ -147,22 +150,24 @@ class Sender:
             elapsed = time.monotonic() - self._begin
             if self._schedule.over(self._turn, elapsed):
                 break
-            if elapsed >= due:
-                return self._take(due, elapsed)
-            await asyncio.sleep(min(due - elapsed, _NAP_SECONDS))
+            if elapsed < due:
+                await asyncio.sleep(min(due - elapsed, _NAP_SECONDS))
+                continue
+            moment = elapsed if self._schedule.rate is None else due
+            bundle = self._supply.take(self._schedule.batch, self._begin_ms + round(moment * 1000))
+            if bundle is None:
+                self.supply_ended = True
+                break
+            if bundle.count:
+                return self._begun(bundle, elapsed - moment)
+            await asyncio.sleep(_EMPTY_SECONDS)
         self._over = True
         return None
 
-    def _take(self, due: float, elapsed: float) -> EventBatch | None:
+    def _begun(self, bundle: EventBatch, late: float) -> EventBatch:
         self._turn += 1
-        if self._schedule.rate is None:
-            due = elapsed
-        bundle = self._supply.take(self._schedule.batch, self._begin_ms + round(due * 1000))
-        if bundle is None:
-            self._over = True
-            return None
         self.counts.sent += bundle.count
-        self.behind.add((round((elapsed - due) * 1000),))
+        self.behind.add((round(late * 1000),))
         return bundle
 
     async def _settle(self, session: aiohttp.ClientSession, bundle: EventBatch) -> None:

@@ -4,8 +4,9 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Sequence
+from enum import Enum, auto
 from pathlib import Path
-from typing import TextIO
+from typing import Final, TextIO
 
 from msgspec import Struct
 from rich.table import Table
@@ -21,6 +22,21 @@ from shared.runtime.errors import OperatorError
 
 _GRACE_SECONDS = 10.0
 _BEHIND_MS = 100
+
+
+INTERRUPTED: Final = 130
+"""Exit status of a command that a signal ended early, as that of a shell after Ctrl-C."""
+
+
+class Outcome(Enum):
+    """How a load ended."""
+
+    ALL_ACKNOWLEDGED = auto()
+    NOT_ALL_ACKNOWLEDGED = auto()
+    """Events were refused, or are not acknowledged."""
+
+    INTERRUPTED = auto()
+    """By a signal, before the end of the events."""
 
 
 class AckedFileError(OperatorError):
@@ -41,8 +57,8 @@ class SendOptions(Struct, frozen=True, kw_only=True):
     """Number of events, if known beforehand."""
 
 
-async def watch_sender(load: SendOptions) -> bool:
-    """Send a load and print its figures; returns whether every event was acknowledged.
+async def watch_sender(load: SendOptions) -> Outcome:
+    """Send a load and print its figures. One that lasts for a time may be interrupted: it has no rest.
 
     Raises:
         AckedFileError: if the file of acknowledged ids cannot be opened.
@@ -59,12 +75,22 @@ async def watch_sender(load: SendOptions) -> bool:
             on_acked=lambda ids, _, acked_ms: _write(file, ids, acked_ms),
         )
         begin = time.monotonic()
-        await _run_watched(sender, load.total)
+        interrupted = await _run_watched(sender, load.total)
     out().print(_table(sender, time.monotonic() - begin))
     counts = sender.counts
     if counts.hopeless:
         err().print(Text.assemble(("stopped ", "bold red"), f"collect answered {counts.hopeless}"))
-    return counts.refused == 0 and counts.unacknowledged == 0 and counts.acked == counts.sent
+    if interrupted and load.schedule.seconds is None and counts.sent != load.total:
+        err().print(_interrupted(counts.sent, load.total), soft_wrap=True)
+        return Outcome.INTERRUPTED
+    good = counts.refused == 0 and counts.unacknowledged == 0 and counts.acked == counts.sent
+    return Outcome.ALL_ACKNOWLEDGED if good else Outcome.NOT_ALL_ACKNOWLEDGED
+
+
+def _interrupted(sent: int, total: int | None) -> Text:
+    of_all = "" if total is None else f" of {total:,}"
+    rest = f": the file was not sent to its end, only its first {sent:,}{of_all} events"
+    return Text.assemble(("interrupted", "bold red"), rest)
 
 
 def _opened(path: Path) -> TextIO:
@@ -80,7 +106,8 @@ def _write(file: TextIO | None, ids: Sequence[str], acked_ms: int) -> None:
         file.flush()  # even if this process is killed, the file is complete
 
 
-async def _run_watched(sender: Sender, total: int | None) -> None:
+async def _run_watched(sender: Sender, total: int | None) -> bool:
+    """Run it until it ends or a signal comes; returns whether it ended before its events did."""
     stopping, meter = asyncio.Event(), RateMeter()
     sending = asyncio.create_task(sender.run())
     sending.add_done_callback(lambda _: stopping.set())
@@ -88,12 +115,13 @@ async def _run_watched(sender: Sender, total: int | None) -> None:
         while not await is_set_within(stopping, ticker.seconds):
             done = None if total is None else min(sender.counts.sent / max(total, 1), 1.0)
             ticker.show(_line(sender, meter.rate(sender.counts.acked)), done)
-    if not sending.done():
+    if interrupted := not sending.done():
         sender.stop()
         await asyncio.wait([sending], timeout=_GRACE_SECONDS)
         sending.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await sending
+    return interrupted and not sender.supply_ended
 
 
 def _line(sender: Sender, rate: float) -> str:

@@ -1,6 +1,7 @@
 """`hifi send` and `hifi receive` as a user runs them, over real sockets."""
 
 import asyncio
+import gzip
 import os
 import re
 import signal
@@ -21,8 +22,11 @@ from scripts.load.receiver import Receiver, running
 from scripts.load.records import read_acked, read_received
 from scripts.load.verify import check_delivery
 from tests.harness.command_line import HIFI
+from tests.harness.waiting import eventually
 
 ENVIRONMENT = {**os.environ, "HIFI_KEY": "some-write-key", "COLUMNS": "200"}
+
+EVENTS = b"".join(b'{"specversion":"1.0","id":"e%d","source":"s","type":"t"}\n' % n for n in range(1_000))
 
 
 def send(url: str, *arguments: object, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
@@ -34,6 +38,19 @@ def send(url: str, *arguments: object, stdin: bytes = b"") -> subprocess.Complet
         timeout=120,
         check=False,
     )
+
+
+@contextmanager
+def sending(url: str, *arguments: object) -> Iterator["subprocess.Popen[bytes]"]:
+    """The same while it runs, with a pipe as its input."""
+    command = [*HIFI, "send", "--url", url, *map(str, arguments)]
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, env=ENVIRONMENT, stdin=pipe, stdout=pipe, stderr=pipe)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
 
 
 @contextmanager
@@ -159,6 +176,50 @@ def test_a_server_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
     finally:
         sending.kill()
         sending.communicate()
+
+
+def test_an_interrupted_file_is_reported_with_how_far_it_was_sent(tmp_path: Path) -> None:
+    file = tmp_path / "events.ndjson"
+    file.write_bytes(EVENTS)
+    with running(Receiver()) as receiver, sending(receiver.url, file, "--rate", 20, "--batch", 1) as process:
+        eventually(lambda: receiver.counts("/v1/events").distinct > 2, 60, "some events arrived")
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    found = re.search(
+        rb"interrupted: the file was not sent to its end, only its first (\d+) of 1,000", errors
+    )
+    assert found
+    assert int(found[1]) == receiver.counts("/v1/events").distinct
+
+
+def test_lines_of_an_idle_pipe_are_sent_and_a_signal_ends_it() -> None:
+    with running(Receiver()) as receiver, sending(receiver.url, "-") as process:
+        assert process.stdin
+        process.stdin.write(EVENTS[: EVENTS.index(b"\n") + 1])
+        process.stdin.flush()
+        eventually(lambda: receiver.counts("/v1/events").distinct == 1, 60, "the line arrived")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 130, "the pipe is still open"
+
+
+def test_a_pipe_with_a_name_is_read_once(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(gzip.compress(EVENTS),), daemon=True)
+    writer.start()
+    arrived: list[str] = []
+    with collect_stub(lambda _, ids: (arrived.extend(ids), taken(ids))[1]) as url:
+        done = send(url, pipe)
+    assert done.returncode == 0, done.stderr
+    assert sorted(arrived) == sorted(f"e{number}" for number in range(1_000))
+
+
+def test_a_pipe_that_breaks_in_the_middle_is_reported(tmp_path: Path) -> None:
+    with running(Receiver()) as receiver:
+        done = send(receiver.url, "-", stdin=gzip.compress(EVENTS, mtime=0)[:-20])
+    assert done.returncode == 1
+    assert b"error -: Compressed file ended" in done.stderr
 
 
 def test_without_key_or_end_it_is_a_usage_error() -> None:

@@ -9,10 +9,11 @@ import uvloop
 from scripts.cli.commands.options import DATA_DEFAULT, Data
 from scripts.load.event_files import STANDARD_INPUT, FileEvents, StampedEvents, raw_events
 from scripts.load.event_source import EventSource
+from scripts.load.piped_events import PipedEvents
 from scripts.load.run_id import new_run_id
 from scripts.load.schedule import Schedule
 from scripts.load.telemetry import Telemetry
-from scripts.load.watch_sender import SendOptions, watch_sender
+from scripts.load.watch_sender import INTERRUPTED, Outcome, SendOptions, watch_sender
 from scripts.local.connection import collect_url
 from scripts.terminal import REFUSED
 from shared.runtime.errors import UsageError
@@ -48,25 +49,30 @@ def send(  # noqa: PLR0913, PLR0917 one a command-line option
     """Send events to hifi at a steady rate, and report exactly which were acknowledged.
 
     A request that fails (503, 429, a broken connection) is repeated until it is settled, so an event may
-    arrive twice but none is forgotten. Exit status 1 if an event was refused or not acknowledged.
+    arrive twice but none is forgotten. A pipe is read as it is written. Exit status 1 if an event was refused
+    or not acknowledged, 130 if it was interrupted before the end of a file.
     """
     if not key:
         raise UsageError("no write key: give --key, or set HIFI_KEY in the environment")
     if file is None and seconds is None:
         raise UsageError("generated telemetry has no end: give --seconds, or a FILE")
     schedule = Schedule(rate=rate, batch=batch, seconds=seconds)
+    supply = Telemetry(new_run_id(), seed) if file is None else _from_file(file, schedule, stamp=stamp)
     load = SendOptions(
         url=url or collect_url(data),
         key=key,
-        supply=Telemetry(new_run_id(), seed) if file is None else _from_file(file, schedule, stamp=stamp),
+        supply=supply,
         schedule=schedule,
         connections=connections,
         patience=patience,
         acked=acked,
         total=_total(file, schedule),
     )
-    if not uvloop.run(watch_sender(load)):
-        raise typer.Exit(REFUSED)
+    outcome = uvloop.run(watch_sender(load))
+    if isinstance(supply, PipedEvents) and supply.problem is not None:
+        raise supply.problem
+    if outcome is not Outcome.ALL_ACKNOWLEDGED:
+        raise typer.Exit(INTERRUPTED if outcome is Outcome.INTERRUPTED else REFUSED)
 
 
 def _from_file(file: Path, schedule: Schedule, *, stamp: bool) -> EventSource:
@@ -74,13 +80,16 @@ def _from_file(file: Path, schedule: Schedule, *, stamp: bool) -> EventSource:
         return StampedEvents(list(raw_events(file)), new_run_id(), rounds=None)
     if stamp:
         return StampedEvents(list(raw_events(file)), new_run_id(), rounds=1)
-    return FileEvents(raw_events(file))
+    return FileEvents(raw_events(file)) if _is_stored(file) else PipedEvents(raw_events(file))
+
+
+def _is_stored(file: Path) -> bool:
+    """Whether a file can be read more than once, unlike a pipe or a terminal."""
+    return file != STANDARD_INPUT and file.is_file()
 
 
 def _total(file: Path | None, schedule: Schedule) -> int | None:
     """Number of events, for the progress bar; None if it is not known in advance."""
     if schedule.seconds is not None:
         return None if schedule.rate is None else round(schedule.rate * schedule.seconds)
-    if file is None or file == STANDARD_INPUT:
-        return None
-    return sum(1 for _ in raw_events(file))
+    return sum(1 for _ in raw_events(file)) if file is not None and _is_stored(file) else None
