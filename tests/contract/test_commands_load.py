@@ -209,7 +209,12 @@ def test_a_pipe_with_a_name_is_read_once(tmp_path: Path) -> None:
     writer = threading.Thread(target=pipe.write_bytes, args=(gzip.compress(EVENTS),), daemon=True)
     writer.start()
     arrived: list[str] = []
-    with collect_stub(lambda _, ids: (arrived.extend(ids), taken(ids))[1]) as url:
+
+    def note(_: int, ids: list[str]) -> web.Response:
+        arrived.extend(ids)
+        return taken(ids)
+
+    with collect_stub(note) as url:
         done = send(url, pipe)
     assert done.returncode == 0, done.stderr
     assert sorted(arrived) == sorted(f"e{number}" for number in range(1_000))
