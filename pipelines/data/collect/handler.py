@@ -35,6 +35,9 @@ _TURN_BYTES: Final = 64 * 1024
 _EVENT_BYTES: Final = 256
 """What the smallest event counts of a turn."""
 
+_COSTS_AN_EVENT: Final = frozenset((400, 408, 413))
+"""Statuses of a request that is refused for its body."""
+
 _RETRY_SECONDS = 2
 _BRACKETS_BYTES = 2
 _COMMA_BYTES = 1
@@ -62,8 +65,13 @@ class EventsHandler:
         """
         source, form, decoder = self._read_head(request)
         declared = request.get(b"content-length", b"").decode("latin-1")
-        async with self.bodies.body(receive, decoder, declared) as body:
-            return await self._process(source, form, body)
+        try:
+            async with self.bodies.body(receive, decoder, declared) as body:
+                return await self._process(source, form, body)
+        except RefusedError as error:
+            if error.status in _COSTS_AN_EVENT:
+                self.limiter.charge((source.tenant, source.name), source.rate_limit, 1)
+            raise
 
     async def _process(self, source: Source, form: Format, body: bytes) -> Response:
         context = RequestContext.at(self.clock(), source.name, self.new_id)
