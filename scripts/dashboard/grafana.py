@@ -22,6 +22,7 @@ class Unit(StrEnum):
     RECORDS = "suffix: records"
     RECORDS_PER_SECOND = "suffix: records/s"
     REQUESTS_PER_SECOND = "reqps"
+    SPANS_PER_SECOND = "suffix: spans/s"
     MILLISECONDS = "ms"
     SECONDS = "s"
     SHARE = "percentunit"

@@ -13,6 +13,7 @@ from shared.runtime.metrics import (
     ProcessMetric,
     RetryMetric,
     SparkMetric,
+    TraceMetric,
 )
 
 _READY: Final = (
@@ -22,12 +23,13 @@ _READY: Final = (
     ObserveMetric.READY,
     ConsoleMetric.READY,
     CanaryMetric.READY,
+    TraceMetric.READY,
 )
 
 
 def process_rows() -> tuple[Row, ...]:
     """These rows, in the dashboard's order."""
-    return _queries(), _services(), _costs()
+    return _queries(), _services(), _traces(), _costs()
 
 
 def _queries() -> Row:
@@ -124,6 +126,35 @@ def _services() -> Row:
                 "half of the topic's delay.",
                 Unit.SECONDS,
                 (Query(series(ObserveMetric.OVERDUE), "{{topic}}"),),
+            ),
+        ),
+    )
+
+
+def _traces() -> Row:
+    return Row(
+        "Traces",
+        (
+            Panel(
+                "Exported spans",
+                "Acknowledged by the receiver, and refused by it for good: those are dropped.",
+                Unit.SPANS_PER_SECOND,
+                (
+                    Query(total(rate(TraceMetric.EXPORTED)), "exported"),
+                    Query(total(rate(TraceMetric.DROPPED)), "dropped"),
+                ),
+            ),
+            Panel(
+                "Batches sent again",
+                "The receiver did not acknowledge them, or not in time.",
+                Unit.REQUESTS_PER_SECOND,
+                (Query(total(rate(TraceMetric.REFUSED)), "sent again"),),
+            ),
+            Panel(
+                "Unreadable trace records",
+                "Skipped.",
+                Unit.RECORDS_PER_SECOND,
+                (Query(total(rate(TraceMetric.UNREADABLE)), "skipped"),),
             ),
         ),
     )

@@ -1,7 +1,8 @@
 """Bounds the memory of all request bodies of a process.
 
 When it is used up, the request that has been incomplete for longest is evicted: a client that sends its whole
-body at once never waits for one that sends slowly, or that withholds the end of a large body.
+body at once never waits for one that sends slowly, or that withholds the end of a large body. Its owner
+can make room in the same way if it bounds the number of requests.
 """
 
 from collections.abc import Callable, Iterator
@@ -72,6 +73,15 @@ class BodyBudget:
     def settle(self, reservation: Reservation) -> None:
         """Exempt a reservation from eviction."""
         self._reading.pop(reservation, None)
+
+    def evict_oldest(self) -> bool:
+        """Evict the request that has been incomplete for longest; False if the body of each is complete."""
+        oldest = next(iter(self._reading), None)
+        if oldest is None:
+            return False
+        del self._reading[oldest]
+        oldest.evict()
+        return True
 
     def make_room(self, count: int, asking: Reservation) -> None:
         """Evict incomplete requests, oldest first, until `count` bytes are free.

@@ -290,6 +290,9 @@ class TraceMetric(StrEnum):
     REFUSED = "hifi_trace_refused_portions"
     """Counter: batches of spans that were not acknowledged; they are sent again."""
 
+    DROPPED = "hifi_trace_dropped_spans"
+    """Counter: spans that the receiver refused for good (400, 413, 422); they are not sent again."""
+
     UNREADABLE = "hifi_trace_unreadable_records"
     """Counter: records of `traces` that cannot be decoded and are skipped."""
 

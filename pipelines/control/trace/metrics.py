@@ -13,5 +13,6 @@ class TraceMetrics:
         self.registry = into = process_registry("trace")
         self.exported = Counter(TraceMetric.EXPORTED, "Spans the receiver acknowledged", registry=into)
         self.refused = Counter(TraceMetric.REFUSED, "Portions that go again", registry=into)
+        self.dropped = Counter(TraceMetric.DROPPED, "Spans the receiver refused for good", registry=into)
         self.unreadable = Counter(TraceMetric.UNREADABLE, "Records that cannot be decoded", registry=into)
         self.ready = Gauge(TraceMetric.READY, "1 when ready", registry=into)

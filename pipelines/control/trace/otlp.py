@@ -1,8 +1,10 @@
 """Exports spans by OTLP over HTTP, with the OpenTelemetry SDK."""
 
 from collections.abc import Iterable
+from enum import Enum, auto
 from typing import Final
 
+import requests
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan
@@ -12,8 +14,23 @@ from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, Trace
 from pipelines.control.trace.spans import Span
 
 _PATH: Final = "/v1/traces"
+_REFUSED: Final = frozenset((400, 413, 422))
+"""Statuses about the spans themselves. A wrong key (401, 403) or address (404) lasts until it is corrected:
+what waits for that is not lost."""
+
 _KINDS: Final = {"collect": SpanKind.SERVER, "transmit": SpanKind.CLIENT}
 _SAMPLED: Final = TraceFlags(TraceFlags.SAMPLED)
+
+
+class Outcome(Enum):
+    """What became of spans that were sent."""
+
+    ACKNOWLEDGED = auto()
+    REFUSED = auto()
+    """The receiver will never take these."""
+
+    UNAVAILABLE = auto()
+    """It takes none now."""
 
 
 class OtlpExporter:
@@ -27,17 +44,26 @@ class OtlpExporter:
             side: the side's name, an attribute of each span.
             timeout: seconds for a batch to be acknowledged, retries included.
         """
-        self._exporter = OTLPSpanExporter(endpoint.rstrip("/") + _PATH, timeout=timeout)
+        session = requests.Session()
+        session.hooks["response"].append(self._note)  # the SDK keeps the status to itself
+        self._status: int | None = None
+        self._exporter = OTLPSpanExporter(endpoint.rstrip("/") + _PATH, timeout=timeout, session=session)
         self._side = side
         self._resources: dict[str, Resource] = {}
 
-    def export(self, spans: Iterable[Span]) -> bool:
-        """Send spans; whether the receiver has acknowledged them all."""
-        return self._exporter.export([self._readable(span) for span in spans]) is SpanExportResult.SUCCESS
+    def export(self, spans: Iterable[Span]) -> Outcome:
+        """Send spans, all in one request."""
+        self._status = None
+        if self._exporter.export([self._readable(span) for span in spans]) is SpanExportResult.SUCCESS:
+            return Outcome.ACKNOWLEDGED
+        return Outcome.REFUSED if self._status in _REFUSED else Outcome.UNAVAILABLE
 
     def close(self) -> None:
         """Close the connection."""
         self._exporter.shutdown()  # type: ignore[no-untyped-call]
+
+    def _note(self, response: requests.Response, *_: object, **__: object) -> None:
+        self._status = response.status_code
 
     def _readable(self, span: Span) -> ReadableSpan:
         return ReadableSpan(

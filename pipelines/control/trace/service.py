@@ -8,7 +8,7 @@ import msgspec
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
 from pipelines.control.trace.metrics import TraceMetrics
-from pipelines.control.trace.otlp import OtlpExporter
+from pipelines.control.trace.otlp import OtlpExporter, Outcome
 from pipelines.control.trace.span_buffer import Partition, SpanBuffer, Trace
 from pipelines.control.trace.spans import spans
 from shared.contracts.topology import INPUTS
@@ -74,7 +74,7 @@ class TraceService:
             self._take(message)
         due = self._buffer.due(self._clock())
         if due:
-            self._tell(due)
+            self._export(due)
         self._commit()
         self._hold_back()
 
@@ -96,16 +96,34 @@ class TraceService:
             )
             return None
 
-    def _tell(self, due: list[Trace]) -> None:
+    def _export(self, due: list[Trace]) -> None:
+        """Export traces in one request; in halves if the receiver refuses it for good, down to one trace."""
         exported = [span for trace in due for span in spans(trace.points)]
-        self.acknowledged = not exported or self._exporter.export(exported)
-        if self.acknowledged:
+        outcome = self._exporter.export(exported) if exported else Outcome.ACKNOWLEDGED
+        self.acknowledged = outcome is not Outcome.UNAVAILABLE
+        if outcome is Outcome.ACKNOWLEDGED:
             self._buffer.done(due)
             self._metrics.exported.inc(len(exported))
-        else:
+        elif outcome is Outcome.UNAVAILABLE:
             self._metrics.refused.inc()
             _log.warning("spans not acknowledged by the receiver; retrying", extra={"spans": len(exported)})
             self._stopping.wait(_PAUSE_SECONDS)
+        elif len(due) > 1:
+            self._export(due[: len(due) // 2])
+            if self.acknowledged:
+                self._export(due[len(due) // 2 :])
+        else:
+            self._drop(due[0], len(exported))
+
+    def _drop(self, trace: Trace, count: int) -> None:
+        """Drop a trace that the receiver never takes: it would keep back all that follow."""
+        self._buffer.done([trace])
+        self._metrics.dropped.inc(count)
+        first = trace.points[0]
+        _log.warning(
+            "trace dropped: the receiver refuses its spans for good",
+            extra={"tenant": first.tenant, "event": first.id, "spans": count},
+        )
 
     def _commit(self) -> None:
         """Commit exported offsets. After a failure spans are exported twice, with the same ids."""

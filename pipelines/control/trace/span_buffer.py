@@ -1,7 +1,7 @@
 """Holds trace points until the others of their event had time to arrive. Pure."""
 
 from collections.abc import Iterable
-from itertools import takewhile
+from itertools import count
 from typing import Final
 
 from msgspec import Struct, field
@@ -9,10 +9,14 @@ from msgspec import Struct, field
 from shared.contracts.tracing import TracePoint
 
 MAX_POINTS: Final = 20_000
-"""Most trace points in memory, about a kilobyte each."""
+"""Most trace points in memory, about a kilobyte each. At so many the oldest are exported early."""
 
-BATCH_TRACES: Final = 500
-"""Most traces exported at a time."""
+BATCH_POINTS: Final = 2_000
+"""Most trace points exported at a time, so most spans of a request, which takes a few megabytes."""
+
+TRACE_POINTS: Final = 200
+"""Most trace points of a trace; further ones of its event begin another. A client may use one id for all its
+events, and the work for a trace grows with the square of its points."""
 
 Partition = tuple[str, int]
 """Topic and partition."""
@@ -21,6 +25,7 @@ Partition = tuple[str, int]
 class Trace(Struct):
     """The trace points of one event."""
 
+    number: int
     since_ms: int
     """When its first trace point arrived, epoch milliseconds."""
 
@@ -34,7 +39,13 @@ class SpanBuffer:
 
     def __init__(self, hold_ms: int) -> None:
         self._hold_ms = hold_ms
-        self._traces: dict[tuple[str, str], Trace] = {}
+        self._numbers = count()
+        self._traces: dict[int, Trace] = {}
+        """By number, oldest first."""
+
+        self._open: dict[tuple[str, str], Trace] = {}
+        """By tenant and event: the one that takes further trace points."""
+
         self._next: dict[Partition, int] = {}
         self._held = 0
 
@@ -42,22 +53,39 @@ class SpanBuffer:
         """Add a record's trace point; None for a record that cannot be decoded and is skipped."""
         self._next[partition] = offset + 1
         if point is not None:
-            trace = self._traces.setdefault((point.tenant, point.id), Trace(now_ms))
+            trace = self._open.get(_event(point))
+            if trace is None or len(trace.points) >= TRACE_POINTS:
+                trace = self._begin(point, now_ms)
             trace.points.append(point)
             trace.records.append((partition, offset))
             self._held += 1
 
+    def _begin(self, point: TracePoint, now_ms: int) -> Trace:
+        trace = Trace(next(self._numbers), now_ms)
+        self._traces[trace.number] = self._open[_event(point)] = trace
+        return trace
+
     def due(self, now_ms: int) -> list[Trace]:
-        """Events held long enough, BATCH_TRACES at most."""
-        waited = takewhile(lambda trace: trace.since_ms + self._hold_ms <= now_ms, self._traces.values())
-        return [trace for trace, _ in zip(waited, range(BATCH_TRACES), strict=False)]
+        """Traces held long enough, or the oldest ones if the buffer is full; at most BATCH_POINTS points."""
+        found: list[Trace] = []
+        room, full = BATCH_POINTS, self.full
+        for trace in self._traces.values():
+            room -= len(trace.points)
+            if room < 0 or not (full or trace.since_ms + self._hold_ms <= now_ms):
+                break
+            found.append(trace)
+        return found
 
     def done(self, traces: Iterable[Trace]) -> None:
         """Remove traces that were exported."""
         for trace in traces:
-            first = trace.points[0]
-            del self._traces[first.tenant, first.id]
+            self._remove(trace, trace.points[0])
             self._held -= len(trace.points)
+
+    def _remove(self, trace: Trace, point: TracePoint) -> None:
+        del self._traces[trace.number]
+        if self._open.get(_event(point)) is trace:
+            del self._open[_event(point)]
 
     def positions(self) -> dict[Partition, int]:
         """For each partition the offset before which everything was exported."""
@@ -79,9 +107,13 @@ class SpanBuffer:
             trace.points = [trace.points[n] for n in kept]
             trace.records = [trace.records[n] for n in kept]
             if not kept:
-                del self._traces[first.tenant, first.id]
+                self._remove(trace, first)
 
     @property
     def full(self) -> bool:
         """Whether the buffer is full."""
         return self._held >= MAX_POINTS
+
+
+def _event(point: TracePoint) -> tuple[str, str]:
+    return point.tenant, point.id

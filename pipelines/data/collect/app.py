@@ -83,7 +83,7 @@ class CollectApp:
             self._in_flight -= 1
 
     async def _handle(self, request: dict[bytes, bytes], receive: Receive) -> Response:
-        if self._in_flight > self._max_requests:
+        if self._in_flight > self._max_requests and not self._handler.bodies.budget.evict_oldest():
             raise unread(unavailable("too many requests at once", _BUSY_SECONDS))
         try:
             return await self._handler.handle(request, receive)

@@ -42,14 +42,31 @@ class RateLimiter:
         if rate is None:
             return 0
         now = self._clock()
-        bucket = self._buckets.get(source)
-        if bucket is None or bucket.rate != rate:
-            bucket = TokenBucket(rate, BURST_SECONDS)
+        bucket = self._bucket(source, rate)
         wait = bucket.wait(now, events)
-        self._buckets[source] = bucket if wait else bucket.after(events, now)
+        self._keep(source, bucket if wait else bucket.after(events, now), now)
+        return math.ceil(wait)
+
+    def charge(self, source: TenantName, rate: float | None, events: int) -> None:
+        """Count events whatever the bucket holds: later ones wait for what was refused.
+
+        Args:
+            source: its tenant and name.
+            rate: events per second; None is without limit.
+            events: how many.
+        """
+        if rate is not None:
+            now = self._clock()
+            self._keep(source, self._bucket(source, rate).after(events, now), now)
+
+    def _bucket(self, source: TenantName, rate: float) -> TokenBucket:
+        bucket = self._buckets.get(source)
+        return bucket if bucket is not None and bucket.rate == rate else TokenBucket(rate, BURST_SECONDS)
+
+    def _keep(self, source: TenantName, bucket: TokenBucket, now: float) -> None:
+        self._buckets[source] = bucket
         if len(self._buckets) > self._room:
             self._forget_the_full(now)
-        return math.ceil(wait)
 
     def _forget_the_full(self, now: float) -> None:
         """A source without a bucket starts with a full one, as one that was deleted and applied again."""

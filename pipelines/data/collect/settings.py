@@ -40,7 +40,8 @@ class CollectSettings(SideSettings):
     max_requests: int = Field(
         4096,
         gt=0,
-        description="Requests handled at once; beyond that they get 503 before their body is read.",
+        description="Requests handled at once; beyond that the request that has been incomplete for longest "
+        "gets 503, or the new one if the bodies of all others are complete.",
     )
     bodies_bytes: int = Field(
         64 * 1024 * 1024,

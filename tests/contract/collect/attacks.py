@@ -1,6 +1,7 @@
-"""`python -m tests.contract.collect.attacks NAME PORT`: one attack on the memory of collect, as a process."""
+"""`python -m tests.contract.collect.attacks NAME PORT`: one attack on collect, as a process."""
 
 import gzip
+import resource
 import socket
 import sys
 import time
@@ -8,22 +9,34 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from typing import Final
 
-from tests.contract.collect.process import KEY
+from shared.contracts.limits import MAX_DEPTH
+from tests.contract.collect.process import BATCH, EVENT, KEY
 from tests.harness.service_process import HOST
 
 MIB: Final = 1024 * 1024
 FLOOD_BYTES: Final = 400 * MIB
+_LEVELS: Final = MAX_DEPTH - 2
 _BOMB: Final = gzip.compress(b" " * (8 * MIB - 1000))[
     :-8
 ]  # without its end, so that collect waits for the rest
 _UNKNOWN: Final = "no-such-key"
 
 
-def head(path: str, key: str, *more: str) -> bytes:
+def _deep_event() -> bytes:
+    begin = b'{"specversion":"1.0","id":"deep","source":"/test","type":"t","data":['
+    group = b"[" * _LEVELS + b"]" * _LEVELS
+    return begin + b",".join([group] * 255) + b"]}"
+
+
+_TOO_MANY: Final = gzip.compress(b"[" + b"1," * 4_000_000 + b"1]")
+_DEEP: Final = b"[" + b",".join([_deep_event()] * 120) + b"]"
+
+
+def head(path: str, key: str, content_type: str, *more: str) -> bytes:
     lines = (
         f"POST {path} HTTP/1.1",
         "host: x",
-        "content-type: application/cloudevents+json",
+        f"content-type: {content_type}",
         f"authorization: Bearer {key}",
         *more,
     )
@@ -48,13 +61,13 @@ def flood(port: int, first: bytes, block: bytes) -> None:
 
 def trailers(path: str, key: str) -> Callable[[int], None]:
     """400 MiB of trailers on one connection."""
-    begin = head(path, key, "transfer-encoding: chunked") + b"1\r\n{\r\n0\r\n"
+    begin = head(path, key, EVENT, "transfer-encoding: chunked") + b"1\r\n{\r\n0\r\n"
     return lambda port: flood(port, begin, b"x-trailer: " + b"y" * 60_000 + b"\r\n")
 
 
 def one_trailer(port: int) -> None:
     """One trailer that never ends."""
-    begin = head("/v1/events", KEY, "transfer-encoding: chunked") + b"1\r\n{\r\n0\r\nx-trailer: "
+    begin = head("/v1/events", KEY, EVENT, "transfer-encoding: chunked") + b"1\r\n{\r\n0\r\nx-trailer: "
     flood(port, begin, b"y" * 65_536)
 
 
@@ -70,20 +83,48 @@ def one_header(port: int) -> None:
 
 def extensions(port: int) -> None:
     """A chunk extension that never ends."""
-    begin = head("/v1/events", KEY, "transfer-encoding: chunked") + b"1;x="
+    begin = head("/v1/events", KEY, EVENT, "transfer-encoding: chunked") + b"1;x="
     flood(port, begin, b"y" * 65_536)
 
 
 def bombs(port: int) -> None:
     """150 connections, each of 8 KB that become 8 MiB, without their end."""
-    begin = head("/v1/events", KEY, "content-encoding: gzip", "content-length: 100000") + _BOMB
+    begin = head("/v1/events", KEY, EVENT, "content-encoding: gzip", "content-length: 100000") + _BOMB
     _hold(port, begin, 150)
 
 
 def slow_posts(port: int) -> None:
     """2,000 requests of 8 MB that stop after the first 200 KB."""
-    begin = head("/v1/events", KEY, "content-length: 8000000") + b" " * 200_000
+    begin = head("/v1/events", KEY, EVENT, "content-length: 8000000") + b" " * 200_000
     _hold(port, begin, 2_000)
+
+
+def too_many_events(port: int) -> None:
+    """40 arrays of 4 million events, which compress to 8 KB each."""
+    begin = head("/v1/events", KEY, BATCH, "content-encoding: gzip", f"content-length: {len(_TOO_MANY)}")
+    for _ in range(40):
+        assert _reply(port, begin + _TOO_MANY)[9:12] == b"413"
+
+
+def deep_events(port: int) -> None:
+    """Four bodies of 120 events of 64 KiB that are nested as deep as they may be."""
+    begin = head("/v1/events", KEY, BATCH, f"content-length: {len(_DEEP)}")
+    for _ in range(4):
+        assert _reply(port, begin + _DEEP)[9:12] == b"202"
+
+
+def places(port: int) -> None:
+    """4,200 requests of which one byte has come, so that no place is left."""
+    count = 4_200
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    _hold(port, head("/v1/events", KEY, EVENT, "content-length: 100") + b"{", count)
+
+
+def _reply(port: int, request: bytes) -> bytes:
+    with socket.create_connection((HOST, port), timeout=60) as connection:
+        connection.sendall(request)
+        return connection.recv(4096)
 
 
 def _hold(port: int, begin: bytes, count: int) -> None:
@@ -105,6 +146,9 @@ ATTACKS: Final[Mapping[str, Callable[[int], None]]] = {
     "chunk extensions": extensions,
     "gzip bombs": bombs,
     "slow posts": slow_posts,
+    "too many events": too_many_events,
+    "deep events": deep_events,
+    "every place": places,
 }
 
 

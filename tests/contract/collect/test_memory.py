@@ -1,4 +1,4 @@
-"""Attacks on collect's memory: it stays bounded, and a good client is served as before."""
+"""Attacks on collect: its memory stays bounded, and a good client is served as before."""
 
 import subprocess
 import sys
@@ -80,11 +80,11 @@ def attacked(process: CollectProcess, attack: str) -> float:
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_an_attack_on_memory_is_bounded_and_shuts_no_good_client_out(start: Start, attack: str) -> None:
+def test_an_attack_is_bounded_and_shuts_no_good_client_out(start: Start, attack: str) -> None:
     assert attacked(start(), attack) <= BUSY_P95_SECONDS
 
 
 @pytest.mark.proof
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_a_good_client_does_not_notice_an_attack_on_memory(start: Start, attack: str) -> None:
+def test_a_good_client_does_not_notice_an_attack(start: Start, attack: str) -> None:
     assert attacked(start(), attack) <= P95_SECONDS

@@ -48,7 +48,7 @@ class BodyReader:
 
         Raises:
             RefusedError: 413 as soon as it is too large, 400 if badly encoded, 408 if too slow, 503 if the
-                budget is used up.
+                budget is used up or a newer request takes its place.
             ClientGoneError: the client disconnected.
         """
         if declared.isascii() and declared.isdigit() and int(declared[:20]) > self.limit:
@@ -60,7 +60,7 @@ class BodyReader:
                     body = await self._read(receive, decoder, reservation)
                     reservation.complete()
             except TimeoutError as error:
-                raise no_memory_left() if reservation.evicted else self._too_slow() from error
+                raise _gave_way() if reservation.evicted else self._too_slow() from error
             yield body
 
     async def _read(self, receive: Receive, decoder: Decompressor, reservation: Reservation) -> bytes:
@@ -125,6 +125,13 @@ def _too_large(limit: int) -> RefusedError:
         f"the body is larger than {limit} bytes after decompression", "body", "send fewer events in a request"
     )
     return RefusedError(413, refusal)
+
+
+def _gave_way() -> RefusedError:
+    detail = (
+        "there are too many requests, or too large ones, and the body of this one was incomplete for longest"
+    )
+    return unread(unavailable(detail, _RETRY_SECONDS))
 
 
 def no_memory_left() -> RefusedError:

@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry
 
 from pipelines.control.canary.delivery_tracker import DeliveryTracker
 from pipelines.control.canary.metrics import CanaryMetrics as CanaryMeters
+from pipelines.control.trace.metrics import TraceMetrics
 from pipelines.data.collect.metrics import CollectMetrics
 from pipelines.data.retry.metrics import RetryMetrics
 from pipelines.data.retry.settings import RetrySettings
@@ -85,10 +86,18 @@ def exposed(registries: Iterable[CollectorRegistry]) -> Iterator[str]:
 def test_every_chart_asks_for_samples_as_the_processes_expose_them() -> None:
     """Counters are read as rates and histograms by buckets: their bare names have no samples."""
     canary = CanaryMeters(DeliveryTracker((), 0), (), lambda: 0)
-    processes = (CollectMetrics(), RetryMetrics(), QueryMetrics("test"), canary)
+    processes = (CollectMetrics(), RetryMetrics(), QueryMetrics("test"), canary, TraceMetrics())
     registries = [process.registry for process in processes]
     there = set(exposed(registries))
-    prefixes = ("hifi_collect_", "hifi_retry_", "hifi_spark_", "hifi_canary_", "process_", "hifi_build_")
+    prefixes = (
+        "hifi_collect_",
+        "hifi_retry_",
+        "hifi_spark_",
+        "hifi_canary_",
+        "hifi_trace_",
+        "process_",
+        "hifi_build_",
+    )
     wanted = {name for text in expressions() for name in asked(text) if name.startswith(prefixes)}
     assert wanted
     assert wanted <= there
@@ -98,6 +107,7 @@ def test_every_gauge_and_counter_of_the_meter_is_on_a_chart() -> None:
     shown = {COUNTER_OR_HISTOGRAM.sub("", name) for text in expressions() for name in asked(text)}
     assert set(map(str, metrics.ObserveMetric)) - shown == {metrics.ObserveMetric.LEDGER_OFFSET}
     assert set(map(str, metrics.SparkMetric)) <= shown
+    assert set(map(str, metrics.TraceMetric)) <= shown
     # Its p95 is for its own page; the chart shows p95 by pipe, from the histogram.
     assert set(map(str, metrics.CanaryMetric)) - shown == {metrics.CanaryMetric.P95}
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.control.trace.span_buffer import BATCH_TRACES, SpanBuffer
+from pipelines.control.trace.span_buffer import BATCH_POINTS, MAX_POINTS, TRACE_POINTS, SpanBuffer
 from pipelines.control.trace.spans import Span, spans
 from shared.contracts.ledger import Stage
 from shared.contracts.topics import Topic
@@ -163,8 +163,36 @@ def test_events_of_partitions_that_another_member_reads_are_forgotten() -> None:
     assert buffer.positions() == {TRACES: 0}
 
 
-def test_a_portion_is_bounded() -> None:
-    buffer = SpanBuffer(0)
-    for n in range(BATCH_TRACES + 1):
+@given(st.lists(st.integers(0, 30), min_size=40, max_size=60))
+def test_a_batch_is_bounded_by_its_trace_points_and_none_is_left_behind(ids: list[int]) -> None:
+    buffer, offset = SpanBuffer(0), 0
+    for n in ids:
+        for _ in range(n + 60):
+            buffer.take(TRACES, offset, trace_point(Stage.COLLECTED, id=f"e{n}"), 0)
+            offset += 1
+    exported = []
+    while due := buffer.due(0):
+        assert sum(len(trace.points) for trace in due) <= BATCH_POINTS
+        exported += [at for trace in due for _, at in trace.records]
+        buffer.done(due)
+    assert sorted(exported) == list(range(offset))
+    assert buffer.positions() == {TRACES: offset}
+
+
+def test_events_of_one_id_become_traces_of_bounded_size() -> None:
+    buffer = SpanBuffer(1_000)
+    for n in range(2 * TRACE_POINTS + 1):
+        buffer.take(TRACES, n, trace_point(Stage.COLLECTED), n)
+    assert [len(trace.points) for trace in buffer.due(9_999)] == [TRACE_POINTS, TRACE_POINTS, 1]
+
+
+def test_a_full_buffer_gives_out_the_oldest_before_their_time() -> None:
+    buffer = SpanBuffer(15_000)
+    for n in range(MAX_POINTS):
+        assert buffer.due(0) == []
         buffer.take(TRACES, n, trace_point(Stage.COLLECTED, id=f"e{n}"), 0)
-    assert len(buffer.due(0)) == BATCH_TRACES
+    due = buffer.due(0)
+    assert [trace.points[0].id for trace in due] == [f"e{n}" for n in range(BATCH_POINTS)]
+    buffer.done(due)
+    assert not buffer.full
+    assert buffer.due(0) == [], "the others are held as before"

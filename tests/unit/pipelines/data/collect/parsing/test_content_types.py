@@ -1,14 +1,17 @@
 """Bodies into raw events, events into records."""
 
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.data.collect.errors import RefusedError
 from pipelines.data.collect.handler import batch_records
-from pipelines.data.collect.parsing.content_types import Format, parse_content_type, recover_items, split
+from pipelines.data.collect.parsing.array_items import recover_items
+from pipelines.data.collect.parsing.content_types import Format, parse_content_type, split
 from shared.cloudevents.json_validation import too_deep
-from shared.contracts.limits import MAX_DEPTH
+from shared.contracts.limits import MAX_DEPTH, MAX_REQUEST_EVENTS
 from tests.strategies import json_texts
 
 
@@ -42,6 +45,32 @@ def test_chunks_keep_every_item_in_order_below_the_limit(items: list[bytes], lim
     records = list(batch_records(items, limit))
     assert [part for record in records for part in record[1:-1].split(b",")] == items
     assert all(len(record) <= limit or b"," not in record for record in records)
+
+
+@pytest.mark.parametrize("count", [1, 999, 1_000, 1_001, MAX_REQUEST_EVENTS - 1, MAX_REQUEST_EVENTS])
+@pytest.mark.parametrize("size", [1, 300_000])
+def test_an_array_is_split_whatever_its_size(count: int, size: int) -> None:
+    items = [b"%d" % n for n in range(1, count)] + [b'"%s"' % (b"x" * size)]
+    assert split(Format.PLAIN, b"[" + b" ,".join(items) + b"]") == items
+
+
+@pytest.mark.parametrize("count", [MAX_REQUEST_EVENTS + 1, 1_000_000])
+def test_an_array_of_too_many_is_refused_before_it_takes_memory(count: int) -> None:
+    body = b"[" + b"1," * (count - 1) + b"1]"
+    tracemalloc.start()
+    try:
+        with pytest.raises(RefusedError) as caught:
+            split(Format.PLAIN, body)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert caught.value.status == 413
+    assert peak < 4 * 1024 * 1024
+
+
+def test_a_bad_item_of_a_large_array_leaves_its_neighbours() -> None:
+    large = b'"%s"' % (b"x" * 300_000)
+    assert split(Format.PLAIN, b"[1,NaN," + large + b"]") == [b"1", b"NaN", large]
 
 
 @given(st.integers(1, 2 * MAX_DEPTH), st.sampled_from(["[]", "{}"]))

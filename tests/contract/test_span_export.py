@@ -1,0 +1,53 @@
+"""Spans at a receiver on a real socket: what its answers mean."""
+
+import pytest
+
+from pipelines.control.trace.otlp import OtlpExporter, Outcome
+from pipelines.control.trace.spans import Span
+from tests.harness.span_receiver import SpanReceiver, listening
+from tests.harness.waiting import free_port
+
+SPAN = Span(
+    trace_id="4bf92f3577b34da6a3ce929d0e0e4736",
+    span_id="00f067aa0ba902b7",
+    parent_id=None,
+    node="ingest",
+    name="ingest",
+    begin_ms=1,
+    end_ms=2,
+    failed=False,
+    facts={"hifi.tenant": "acme"},
+)
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [
+        (200, Outcome.ACKNOWLEDGED),
+        (400, Outcome.REFUSED),
+        (413, Outcome.REFUSED),
+        (422, Outcome.REFUSED),
+        (401, Outcome.UNAVAILABLE),
+        (404, Outcome.UNAVAILABLE),
+        (408, Outcome.UNAVAILABLE),
+        (429, Outcome.UNAVAILABLE),
+        (503, Outcome.UNAVAILABLE),
+    ],
+)
+def test_only_what_is_said_about_the_spans_themselves_is_for_good(status: int, outcome: Outcome) -> None:
+    receiver = SpanReceiver(free_port())
+    receiver.status = status
+    with listening(receiver):
+        exporter = OtlpExporter(f"http://127.0.0.1:{receiver.port}", "test", 0.5)
+        assert exporter.export([SPAN]) is outcome
+        exporter.close()
+
+
+def test_an_earlier_refusal_says_nothing_of_a_receiver_that_is_gone() -> None:
+    receiver = SpanReceiver(free_port())
+    receiver.status = 400
+    exporter = OtlpExporter(f"http://127.0.0.1:{receiver.port}", "test", 0.5)
+    with listening(receiver):
+        assert exporter.export([SPAN]) is Outcome.REFUSED
+    assert exporter.export([SPAN]) is Outcome.UNAVAILABLE
+    exporter.close()

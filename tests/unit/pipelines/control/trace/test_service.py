@@ -1,0 +1,167 @@
+"""What trace does with a receiver's answers, against simulated ones and a simulated consumer."""
+
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any, cast
+
+from confluent_kafka import Consumer, TopicPartition
+
+from pipelines.control.trace.metrics import TraceMetrics
+from pipelines.control.trace.otlp import OtlpExporter, Outcome
+from pipelines.control.trace.service import TraceService
+from pipelines.control.trace.span_buffer import BATCH_POINTS, MAX_POINTS, SpanBuffer
+from pipelines.control.trace.spans import Span
+from shared.contracts.ledger import Stage
+from shared.contracts.topics import Topic
+from shared.contracts.tracing import TracePoint, encode_trace_point, own_traceparent
+
+Answer = Callable[[list[str]], Outcome]
+"""What a receiver says to the spans of these events."""
+
+
+class Record:
+    """A record of `traces` with the trace point of one event."""
+
+    def __init__(self, offset: int, event: str) -> None:
+        self._offset, self._event = offset, event
+
+    def error(self) -> None:
+        return None
+
+    def topic(self) -> str:
+        return Topic.TRACES
+
+    def partition(self) -> int:
+        return 0
+
+    def offset(self) -> int:
+        return self._offset
+
+    def value(self) -> bytes:
+        return encode_trace_point(
+            TracePoint(
+                traceparent=own_traceparent("acme", self._event),
+                tenant="acme",
+                id=self._event,
+                stage=Stage.COLLECTED,
+                begin_ms=1,
+                end_ms=2,
+                topic=Topic.COLLECTED,
+                partition=0,
+                offset=self._offset,
+            )
+        )
+
+
+class Topics:
+    """The consumer: gives out records, and keeps what is committed."""
+
+    def __init__(self, events: Iterable[str]) -> None:
+        self._records = [Record(n, event) for n, event in enumerate(events)]
+        self.committed = 0
+        self.paused = False
+
+    def consume(self, most: int, timeout: float) -> list[Record]:
+        found, self._records = self._records[:most], self._records[most:]
+        return [] if self.paused else found
+
+    def commit(self, offsets: list[TopicPartition], **_: object) -> None:
+        (self.committed,) = (each.offset for each in offsets)
+
+    def assignment(self) -> list[Any]:
+        return []
+
+    def pause(self, _: object) -> None:
+        self.paused = True
+
+    def resume(self, _: object) -> None:
+        self.paused = False
+
+
+class Receiver:
+    """The exporter: the events of each acknowledged request."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+        self.requests: list[list[str]] = []
+        self.tries = 0
+
+    def export(self, spans: Iterable[Span]) -> Outcome:
+        self.tries += 1
+        events = [str(span.facts["cloudevents.event_id"]) for span in spans]
+        outcome = self._answer(events)
+        if outcome is Outcome.ACKNOWLEDGED:
+            self.requests.append(events)
+        return outcome
+
+    def events(self) -> list[str]:
+        return [event for request in self.requests for event in request]
+
+
+class Scene:
+    """A service, its topics and its receiver; the clock stands still."""
+
+    def __init__(self, events: Iterable[str], answer: Answer, hold_ms: int = 0) -> None:
+        self.topics, self.receiver, self.metrics = Topics(events), Receiver(answer), TraceMetrics()
+        stopping = threading.Event()
+        stopping.set()  # so that a pause is none
+        self.service = TraceService(
+            consumer=cast(Consumer, self.topics),
+            exporter=cast(OtlpExporter, self.receiver),
+            gathering=SpanBuffer(hold_ms),
+            clock=lambda: 0,
+            meters=self.metrics,
+            stopping=stopping,
+        )
+
+    def dropped(self) -> float:
+        return self.metrics.registry.get_sample_value("hifi_trace_dropped_spans_total") or 0
+
+
+def test_a_trace_that_is_refused_for_good_is_dropped_alone_and_counted() -> None:
+    events = [f"e{n}" for n in range(100)]
+    scene = Scene(events, lambda some: Outcome.REFUSED if "e42" in some else Outcome.ACKNOWLEDGED)
+    scene.service.turn()
+    assert scene.receiver.events() == [event for event in events if event != "e42"]
+    assert scene.receiver.tries < 20
+    assert scene.dropped() == 1
+    assert scene.topics.committed == 100, "it keeps nothing back"
+    assert scene.service.acknowledged
+
+
+def test_what_is_too_large_together_is_sent_in_parts() -> None:
+    events = [f"e{n}" for n in range(100)]
+    scene = Scene(events, lambda some: Outcome.REFUSED if len(some) > 13 else Outcome.ACKNOWLEDGED)
+    scene.service.turn()
+    assert scene.receiver.events() == events
+    assert scene.dropped() == 0
+
+
+def test_what_is_not_acknowledged_for_now_is_kept_and_sent_again() -> None:
+    answers = iter([Outcome.REFUSED, Outcome.UNAVAILABLE, *[Outcome.ACKNOWLEDGED] * 9])
+    scene = Scene(["e0", "e1", "e2"], lambda _: next(answers))
+    scene.service.turn()
+    assert (scene.receiver.tries, scene.service.acknowledged) == (2, False), "the other half is not tried"
+    assert scene.topics.committed == 0
+    scene.service.turn()
+    assert scene.receiver.events() == ["e0", "e1", "e2"]
+    assert scene.topics.committed == 3
+    assert scene.dropped() == 0
+
+
+def test_more_traces_than_are_held_at_once_do_not_wait_for_the_hold_time() -> None:
+    count = MAX_POINTS + 3_000
+    scene = Scene((f"e{n}" for n in range(count)), lambda _: Outcome.ACKNOWLEDGED, hold_ms=15_000)
+    for _ in range(count // 1_000):
+        scene.service.turn()
+    assert len(scene.receiver.events()) >= 3_000
+    assert scene.receiver.events()[:3] == ["e0", "e1", "e2"]
+    assert max(map(len, scene.receiver.requests)) <= BATCH_POINTS
+    assert not scene.topics.paused
+
+
+def test_reading_pauses_while_the_buffer_is_full_and_the_receiver_takes_nothing() -> None:
+    scene = Scene((f"e{n}" for n in range(MAX_POINTS)), lambda _: Outcome.UNAVAILABLE)
+    for _ in range(MAX_POINTS // 1_000):
+        scene.service.turn()
+    assert scene.topics.paused

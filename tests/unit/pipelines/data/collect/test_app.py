@@ -1,0 +1,42 @@
+"""Requests at once: the ones that send slowly give way."""
+
+import asyncio
+
+from tests.unit.pipelines.data.collect.requests import Request, collect, post, statuses
+
+AT_ONCE = 5
+GOOD = b'[{"specversion":"1.0","id":"e","source":"/s","type":"t"}]'
+
+
+def begun(count: int) -> list[Request]:
+    """Requests of which one byte has arrived."""
+    found = [Request() for _ in range(count)]
+    for each in found:
+        each.send(b"[", more=True)
+    return found
+
+
+async def settled() -> None:
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+def test_slow_requests_that_take_every_place_shut_no_whole_one_out() -> None:
+    async def act() -> None:
+        app = collect(max_requests=AT_ONCE)
+        slow = begun(AT_ONCE)
+        tasks = [asyncio.create_task(each.run(app)) for each in slow]
+        await settled()
+        for _ in range(2):
+            assert (await post(app, GOOD)).status == 202
+            await settled()
+        assert statuses(slow) == [503, None, None, None, None], "the oldest alone: one place was enough"
+        assert b"incomplete for longest" in slow[0].body
+        slow[1].send(GOOD[1:], more=False)
+        await settled()
+        assert statuses(slow) == [503, 202, None, None, None], "the others go on"
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    asyncio.run(act())
