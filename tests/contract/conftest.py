@@ -1,11 +1,11 @@
 """Fixtures of more than one kind of contract test."""
 
-import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from botocore.exceptions import BotoCoreError, ClientError
 
 from scripts.local.jars import ensure_store
 from scripts.local.kafka.cluster import Cluster
@@ -13,6 +13,7 @@ from scripts.local.ports import free_base
 from scripts.local.processes import dynamodb_local as local_store
 from scripts.local.side import Side
 from shared.contracts.topics import topic_specs
+from shared.dynamodb.client import create_table, dynamodb_client
 from shared.kafka.admin import ensure_topics
 from tests.contract.lanes import PATIENCE
 from tests.contract.managed import managed
@@ -40,7 +41,7 @@ def dynamodb_local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         local_store.command(side.store_folder, side.store_port, side.temporary, ensure_store(print))
     )
     try:
-        eventually(lambda: process.poll() is not None or _answers(side.store_port), 240, "the store answers")
+        eventually(lambda: process.poll() is not None or _makes_tables(side.store_url), 240, "it answers")
         assert process.poll() is None
         yield side.store_url
     finally:
@@ -48,9 +49,13 @@ def dynamodb_local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         process.wait()
 
 
-def _answers(port: int) -> bool:
-    with socket.socket() as asked:
-        return asked.connect_ex(("127.0.0.1", port)) == 0
+def _makes_tables(url: str) -> bool:
+    """Its first answers may take longer than clients wait, on a busy machine."""
+    try:
+        create_table(dynamodb_client(url), "made-first", "partition", "sort")
+    except (BotoCoreError, ClientError):
+        return False
+    return True
 
 
 @pytest.fixture(scope="module")
