@@ -1,7 +1,9 @@
-"""uvicorn's HTTP/1.1 protocol with bounds on everything that is not a body: heads, trailers, chunk framing.
+"""uvicorn's HTTP/1.1 protocol with bounds on everything that is not a body: heads, trailers, chunk framing,
+and answers that are not read.
 
 The parser keeps names and values until a header is complete, and uvicorn keeps headers until the request
-ends, trailers included. Without bounds one connection could fill the memory before any key is looked at.
+ends, trailers included. Without bounds one connection could fill the memory before any key is looked at. What
+a client does not read of an answer is kept, too, and a connection that is closed waits for it.
 """
 
 import asyncio
@@ -18,6 +20,12 @@ MAX_HEADERS: Final = 128
 
 MAX_FRAMING_PER_CHUNK: Final = 64
 """Bytes of size line and extensions that each chunk adds to what framing may take."""
+
+UNREAD_SECONDS: Final = 60.0
+"""How long a client may read nothing of an answer that waits for it; then its connection is dropped.
+
+It is long, because the kernel takes more only once the client has read a good part of what the kernel holds.
+"""
 
 ABORT: Final = "hifi.abort"
 """Among the extensions of a scope: a function that drops the connection, whatever is still to be sent."""
@@ -64,6 +72,10 @@ class BoundedProtocol(HttpToolsProtocol):
     _in_head = False
     _in_message = False
     _deadline: asyncio.TimerHandle | None = None
+    _unread = 0
+    """Bytes of answers that waited for the client when that was last looked at."""
+
+    _unread_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         """See asyncio.Protocol."""
@@ -73,7 +85,18 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """See asyncio.Protocol."""
         self._clear_deadline()
+        self._forget_unread()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """See asyncio.Protocol: the client does not read what it was sent."""
+        super().pause_writing()
+        self._watch_unread()
+
+    def resume_writing(self) -> None:
+        """See asyncio.Protocol."""
+        self._forget_unread()
+        super().resume_writing()
 
     def on_message_begin(self) -> None:
         """Called by the parser, as all that begins with `on_`."""
@@ -149,6 +172,22 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+
+    def _watch_unread(self) -> None:
+        self._unread = self.transport.get_write_buffer_size()
+        self._unread_timer = self.loop.call_later(UNREAD_SECONDS, self._drop_unless_it_reads)
+
+    def _drop_unless_it_reads(self) -> None:
+        left = self.transport.get_write_buffer_size()
+        if left >= self._unread > 0:
+            self.transport.abort()
+        elif left:
+            self._watch_unread()
+
+    def _forget_unread(self) -> None:
+        if self._unread_timer is not None:
+            self._unread_timer.cancel()
+            self._unread_timer = None
 
     def _refuse(self, status: bytes) -> None:
         self._clear_deadline()

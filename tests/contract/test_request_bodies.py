@@ -11,6 +11,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import StreamingResponse
 
 from pipelines.control.observe.api.http_server import served
+from shared.runtime import http_protocol
 from shared.runtime.request_bodies import BodyRefusedError, BoundedBodies
 from tests.harness.service_process import request
 
@@ -20,6 +21,8 @@ _SECONDS = 30.0
 _HASTY_SECONDS = 1.0
 _TOGETHER = 512 * 1024
 _LONG_SECONDS = 30.0
+_LARGE = 64 * 128 * 1024
+_SLOWLY_READ = 2 * 1024 * 1024
 _SLOW = b"POST /%b HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n"
 _GOOD = b"g" * 8_192
 
@@ -186,6 +189,28 @@ def test_clients_that_do_not_read_their_answers_leave_the_memory_to_others(port:
             idle.sendall(_SLOW % (b"large", len(body)) + body)
             assert idle.recv(12) == b"HTTP/1.1 200"
         assert request(port, "POST", "/take", _GOOD).status == 200
+
+
+def test_a_client_that_reads_nothing_of_its_answer_is_dropped_and_one_that_reads_slowly_is_not(
+    port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_protocol, "UNREAD_SECONDS", 5.0)
+    with ExitStack() as stack:
+        idle, slow = (
+            stack.enter_context(socket.create_connection((_HOST, port), timeout=30)) for _ in range(2)
+        )
+        for each in (idle, slow):
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+            each.sendall(_SLOW % (b"large", 0))
+        read = b""
+        while piece := slow.recv(262_144 if len(read) > _SLOWLY_READ else 65_536):
+            read += piece
+            if len(read) < _SLOWLY_READ:
+                time.sleep(0.1)
+            if read.endswith(b"0\r\n\r\n"):
+                break
+        assert read.count(b"x") >= _LARGE, "it had all of it"
+        assert _until_closed(idle).count(b"x") < _LARGE
 
 
 def test_a_request_that_gives_way_ends_though_its_route_does_not_read_on(port: int) -> None:

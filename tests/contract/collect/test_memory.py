@@ -18,8 +18,8 @@ GROWTH_BYTES = 150 * MIB
 P95_SECONDS = 0.2
 """Bound on p95 on an otherwise idle machine, seconds."""
 BUSY_P95_SECONDS = 15.0
-"""Bound on p95 beside other tests, which share the cores with the attack, seconds: a good client's connection is
-accepted after those of the attack, 4,200 in 7 s on two slow cores. A client that is shut out waits for 20 s."""
+"""Bound on p95 beside other tests, which share the cores with the attack, seconds: a good client's connection
+is accepted after those of the attack: 7 s at a load average of 50. One that is shut out waits for 20 s."""
 
 
 class Watched:
