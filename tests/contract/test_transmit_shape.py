@@ -137,8 +137,8 @@ COSTLY = "data[].[[@,@],[@,@],[@,@],[@,@],[@,@],[@,@],[@,@],[@,@]]"
 LARGE = json.dumps(list(range(50_000))).encode()
 
 
-COSTLY_EVENTS = 120
-"""Transforming all of them takes longer than the slow lane has below."""
+COSTLY_EVENTS = 240
+"""Transforming all of them takes longer than either lane has below."""
 
 
 def fast_and_slow(rig: Rig, deadline: float) -> tuple[list[Row], list[str]]:
@@ -157,15 +157,15 @@ def fast_and_slow(rig: Rig, deadline: float) -> tuple[list[Row], list[str]]:
 
 
 def test_the_fast_lane_does_not_wait_for_a_costly_transform() -> None:
-    rig = Rig(lane="fast", patience=2)  # a costly event ahead of the light ones takes a part of it
+    rig = Rig(lane="fast", patience=8)  # the costly thread takes most of it on a busy machine
     try:
-        moved, light = fast_and_slow(rig, deadline=20)
+        moved, light = fast_and_slow(rig, deadline=60)
     finally:
         rig.close()
     assert light == ["delivered"]
     assert {record.topic for record in moved} == {Topic.DEAD_LETTER, Topic.OUTBOUND_SLOW}
     assert {record.value for record in moved} == {LARGE}
-    assert rig.seconds < 20, "the deadline"
+    assert rig.seconds < 60, "the deadline"
 
 
 def test_the_slow_lane_waits_for_it_until_the_deadline(rig: Rig) -> None:

@@ -225,8 +225,11 @@ class Supervisor:
 
     def shut_down(self) -> None:
         """End all programs in the reverse order of starting, then supervisord, then leftover processes."""
-        with suppress(OSError, xmlrpc.client.Error):
+        try:
             self._call("shutdown")
+        except (OSError, xmlrpc.client.Error):
+            if self._process is not None:
+                self._process.terminate()  # it does the same then
         if self._process is not None:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(_STOP_SECONDS)
