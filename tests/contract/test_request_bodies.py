@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 import pytest
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from pipelines.control.observe.api.http_server import served
 from shared.runtime import http_protocol
@@ -22,7 +23,8 @@ _HASTY_SECONDS = 1.0
 _TOGETHER = 512 * 1024
 _LONG_SECONDS = 30.0
 _LARGE = 64 * 128 * 1024
-_SLOWLY_READ = 2 * 1024 * 1024
+_SLOWLY = 1024 * 1024
+"""Bytes per second. The kernel takes more of an answer once a third of what it holds is read: 1.3 MiB."""
 _SLOW = b"POST /%b HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n"
 _GOOD = b"g" * 8_192
 
@@ -34,7 +36,14 @@ def _refused(error: BodyRefusedError) -> Response:
 @contextmanager
 def _serving(seconds: float) -> Iterator[int]:
     """The port of a server whose bodies have some seconds, and half a mebibyte together."""
-    app, begun = FastAPI(), asyncio.Event()
+    app, begun, answered = FastAPI(), asyncio.Event(), asyncio.Semaphore(0)
+
+    class Large(StreamingResponse):
+        async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+            try:
+                await super().__call__(scope, receive, send)
+            finally:
+                answered.release()
 
     @app.post("/take")
     async def take(request: Request) -> int:
@@ -46,7 +55,13 @@ def _serving(seconds: float) -> Iterator[int]:
 
     @app.post("/large")
     async def large() -> Response:
-        return StreamingResponse(b"x" * 128 * 1024 for _ in range(64))
+        return Large(b"x" * 128 * 1024 for _ in range(64))
+
+    @app.get("/answered")
+    async def has_answered() -> int:
+        """Waits for the end of one large answer, whole or not."""
+        await answered.acquire()
+        return 0
 
     @app.post("/begin")
     async def begin(request: Request) -> int:
@@ -202,14 +217,14 @@ def test_a_client_that_reads_nothing_of_its_answer_is_dropped_and_one_that_reads
         for each in (idle, slow):
             each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
             each.sendall(_SLOW % (b"large", 0))
-        read = b""
-        while piece := slow.recv(262_144 if len(read) > _SLOWLY_READ else 65_536):
+        read, began = b"", time.monotonic()
+        while not read.endswith(b"0\r\n\r\n") and (piece := slow.recv(131_072)):
             read += piece
-            if len(read) < _SLOWLY_READ:
-                time.sleep(0.1)
-            if read.endswith(b"0\r\n\r\n"):
-                break
+            time.sleep(len(piece) / _SLOWLY)
+        assert time.monotonic() - began > http_protocol.UNREAD_SECONDS
         assert read.count(b"x") >= _LARGE, "it had all of it"
+        for _ in (slow, idle):
+            assert request(port, "GET", "/answered", seconds=_SECONDS).status == 200
         assert _until_closed(idle).count(b"x") < _LARGE
 
 
