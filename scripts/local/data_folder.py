@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from scripts.local.kafka.brokers import formatted
-from scripts.local.side import Side
+from scripts.local.side import NoSideError, Side
 from shared.runtime.errors import OperatorError
 
 _BEFORE_A_START: Final = frozenset({"run", "secrets.yaml", "aws", "bootstrap", "localstack"})
@@ -21,8 +21,12 @@ def check_side_folder(side: Side) -> None:
     """Make the folder of a side, unless it holds files that are not hifi's.
 
     Raises:
-        DataFolderError: if it does, or cannot be used.
+        DataFolderError: if it does, is that of one of two sides, or cannot be used.
     """
+    if side.shared is None and (twins := _twins_of(side.root)):
+        raise DataFolderError(
+            f"{side.root} is one of two sides: start both by `hifi up --twins --data {twins}`"
+        )
     own = side.description.exists() or formatted(side)
     _check(side.root, own=own or side.shared is not None)  # that of twins was checked as a whole
     if not formatted(side) and any(side.checkpoints.glob("*")):
@@ -58,6 +62,15 @@ def _check(root: Path, *, own: bool) -> None:
         raise DataFolderError(
             f"{root} has files that are not hifi's ({', '.join(foreign[:3])}): name a new folder by --data"
         )
+
+
+def _twins_of(root: Path) -> Path | None:
+    """The folder of the twins of which a side was started in `root`."""
+    try:
+        shared = Side.load(root).shared
+    except NoSideError:
+        return None
+    return shared.folder if shared else None
 
 
 def _foreign(root: Path) -> Sequence[str]:

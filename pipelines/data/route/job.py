@@ -23,7 +23,7 @@ def build(spark: SparkSession, settings: SparkSettings) -> StreamingQuery:
 
 
 def prepare(spark: SparkSession, settings: SparkSettings) -> PreparedQuery:
-    """The query, not started, and its workers: a batch reads the pipes in two tasks at once.
+    """The query, not started, and the workers that read its pipes, one more than a batch needs.
 
     Until it is started it does not speak for the query at work, whose batch may have older pipes.
     """

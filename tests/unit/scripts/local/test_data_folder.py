@@ -62,6 +62,15 @@ def test_twins_are_refused_the_folder_of_a_side(tmp_path: Path) -> None:
         check_folder(Twins(root=tmp_path))
 
 
+def test_one_of_two_sides_is_not_started_by_itself(tmp_path: Path) -> None:
+    twins = Twins(root=tmp_path)
+    blue = twins.side("blue")
+    blue.create()
+    with pytest.raises(DataFolderError, match=rf"start both by `hifi up --twins --data {tmp_path}`"):
+        check_side_folder(Side(root=blue.root))
+    check_side_folder(blue)
+
+
 def test_a_path_with_a_comma_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     side = Side(root=tmp_path / "a,b")
     with pytest.raises(DataFolderError, match=r"comma; name a --data without one"):
