@@ -100,9 +100,14 @@ def _nowhere() -> int:
     return os.open(os.devnull, os.O_RDWR)
 
 
+def _takes_its_terminal() -> None:
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run under nohup
+
+
 def test_a_closed_terminal_ends_every_process(started: Callable[..., Foreground]) -> None:
     terminal, end = pty.openpty()
-    running = started(end, prepare=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+    running = started(end, prepare=_takes_its_terminal)
     os.close(terminal)  # the kernel sends SIGHUP, and each write fails from now on
     running.wait()
 
