@@ -50,7 +50,7 @@ _FIRST: Final = "first"
 _FRONT: Final = "front"
 _MIDDLE: Final = "middle"
 
-_ENDS: Final = {_FIRST: (40, 10), _FRONT: (30, 30), _MIDDLE: (25, 10)}
+_ENDS: Final = {_FIRST: (40, 10), _FRONT: (30, 30), _MIDDLE: (25, 30)}
 """Order and stop_seconds of a group of services."""
 
 
