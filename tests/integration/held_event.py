@@ -20,7 +20,7 @@ from tests.harness.waiting import eventually
 
 NAME = "comes-back"
 KEY = "integration-comes-back"
-HELD = "held"
+BEFORE, HELD = "before", "held"
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,15 @@ def held_event(live: LiveSide) -> Iterator[HeldEvent]:
             {"kind": "pipe", "source": NAME, "destination": NAME, **both},
         )
         arrived = receiver.counts(f"/{NAME}")
-        eventually(lambda: post(live.url, "before") == 202, 60, "the source is open")
-        eventually(lambda: "before" in arrived.seen, 60, "the pipe is live")
+        eventually(lambda: post(live.url, BEFORE) == 202, 60, "the source is open")
+        eventually(lambda: BEFORE in arrived.seen, 60, "the pipe is live")
         receiver.misbehaviour = FaultInjection([parse_rule("503=100%")])
         assert post(live.url, HELD) == 202
         eventually(lambda: _receipts(live.bootstrap), 60, "the first attempt fails")
-        visible = eventually(lambda: visible_in(NAME, visible_ids(live.bootstrap)), 120, "it is visible")
+        visible = eventually(
+            lambda: HELD in (found := visible_in(NAME, visible_ids(live.bootstrap))) and found,
+            what="it is visible",
+        )
         receiver.misbehaviour = FaultInjection()
         yield HeldEvent(live.bootstrap, arrived, set(visible))
 

@@ -17,7 +17,7 @@ DELAY_SECONDS = RETRY_DELAYS[Topic.RETRY_IN_30S].total_seconds()
 def headers_in(held: HeldEvent, topic: Topic) -> list[dict[str, Any]]:
     """Of the event's records in a topic."""
     found: list[dict[str, Any]] = [dict(m.headers() or []) for m in Topics(held.bootstrap).all_of(topic)]
-    return [each for each in found if each[h.PIPE] == NAME.encode()]
+    return [each for each in found if (each[h.PIPE], each[h.CE_ID]) == (NAME.encode(), HELD.encode())]
 
 
 def test_an_event_arrives_at_the_second_attempt_when_its_destination_is_back(held: HeldEvent) -> None:
