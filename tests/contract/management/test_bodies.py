@@ -29,6 +29,7 @@ def _begun(
     size: int,
     first: bytes = b"",
     asked: str = f"PUT {PATH}/never",
+    more: str = "",
 ) -> socket.socket:
     opened = stack.enter_context(socket.create_connection((HOST, api.port), timeout=60))
     lines = [
@@ -37,16 +38,23 @@ def _begun(
         f"Authorization: Bearer {token}",
         "If-None-Match: *",
         f"Content-Length: {size}",
-        "Connection: close",
     ]
-    opened.sendall("\r\n".join([*lines, "", ""]).encode() + first)
+    opened.sendall("\r\n".join([*lines, more, ""]).encode() + first)
     return opened
 
 
 def _asked(api: ApiProcess, asked: str, body: bytes) -> str:
     """The answer to a request in one piece: its body is there with its head, however busy the machine is."""
     with ExitStack() as stack:
-        begun = _begun(api, stack, token=api.operator, size=len(body), first=body, asked=asked)
+        begun = _begun(
+            api,
+            stack,
+            token=api.operator,
+            size=len(body),
+            first=body,
+            asked=asked,
+            more="Connection: close\r\n",
+        )
         return _answer(begun)
 
 
