@@ -85,7 +85,7 @@ def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 def configured(brokers: Cluster) -> str:
     """All of hifi's topics, `config` complete as a provisioner leaves it; returns the bootstrap servers."""
     ensure_topics(brokers.bootstrap, topic_specs(brokers.side.partitions))
-    publish(brokers.bootstrap, "test", COMPLETE, seconds=30)
+    publish(brokers.bootstrap, "test", COMPLETE, seconds=120)
     return brokers.bootstrap
 
 
@@ -97,7 +97,7 @@ def topics(brokers: Cluster, configured: str) -> str:
     return configured
 
 
-def delete_records(bootstrap: str, seconds: float = 30.0) -> None:
+def delete_records(bootstrap: str, seconds: float = 120.0) -> None:
     """Empty every topic but `config`: Kafka does not truncate compacted topics."""
     admin = admin_client(bootstrap)
     deadline = time.monotonic() + seconds

@@ -11,29 +11,34 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tests.console.console_process import ConsoleProcess
 from tests.console.documents import Office
 from tests.console.people import People
-from tests.contract.conftest import dynamodb_local
+from tests.contract.conftest import dynamodb_local, patient_tables
 from tests.contract.management.api_process import ApiProcess, running_api
 from tests.contract.observe.conftest import start, store_url
 from tests.harness.oidc_provider import CLIENT, SECRET, OidcProvider
 from tests.harness.waiting import eventually, free_port
 
-__all__ = ["dynamodb_local", "start", "store_url"]
+__all__ = ["dynamodb_local", "patient_tables", "start", "store_url"]
 
 StartConsole = Callable[..., ConsoleProcess]
 Open = Callable[..., Page]
 UNUSED_PORT = 9
 """A port on which nothing listens."""
 
+PAGE_MS = 60_000
+"""In which a page shows what is waited for. It looks every 3 s, at what others look at every 2 s."""
+
 
 @pytest.fixture(scope="module")  # Playwright keeps an event loop running in this thread until it is closed
 def chromium() -> Iterator[Browser]:
     """The machine's Chromium, or the one that `make browser` installed."""
-    expect.set_options(timeout=15_000)  # pages look every 3 s, and at what others look at every 2 s
+    expect.set_options(timeout=PAGE_MS)
     names = ("chromium", "chromium-browser", "google-chrome")
     found = next((path for name in names if (path := shutil.which(name))), None)
     with sync_playwright() as playwright:
         # Containers have no user namespaces for the sandbox; the pages are hifi's own.
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(
+            executable_path=found, args=["--no-sandbox"], timeout=2 * PAGE_MS
+        )
         yield browser
         browser.close()
 
@@ -79,7 +84,7 @@ def open_page(chromium: Browser, other_origins: set[str]) -> Iterator[Open]:
         page = chromium.new_page(
             viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light"
         )
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(PAGE_MS)
         page.on("request", lambda request: asked.append(request.url))
         page.on("websocket", lambda socket: asked.append(socket.url.replace("ws:", "http:", 1)))
         page.on("pageerror", lambda error: wrong.append(str(error)))

@@ -124,8 +124,8 @@ def test_an_answer_that_this_browser_did_not_ask_for_signs_nobody_in(people: Peo
     people.becomes("mallory")
     page = people.open_page(people.url())
     page.get_by_test_id("issuer").click()
-    state = page.url.partition("state=")[2].partition("&")[0]
     expect(page.get_by_role("button", name="Continue as")).to_be_visible()
+    state = page.url.partition("state=")[2].partition("&")[0]
     callback = f"{people.console.url}/sign-in/callback?code=x&state={state}"
     victim = people.open_page(callback)
     expect(victim.get_by_role("alert")).to_contain_text("not begun in this browser")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from msgspec.structs import replace
+from playwright.sync_api import expect
 
 from pipelines.management.console.formatting import day_of
 from shared.contracts.envelope import MINUTE_MS
@@ -102,7 +103,8 @@ def test_the_numbers_are_the_apis(
             and agrees(tile(page, "left"), day["left"])
         )
 
-    eventually(tiles_agree, 20)
+    eventually(tiles_agree, 60)
+    page.locator("[data-testid=chart-lags] svg path").first.wait_for(state="attached")
     drawn = series(page, "chart-lags")
     for name in ("p50", "p95", "p99"):
         assert card["end_to_end"][name] == pytest.approx(
@@ -141,7 +143,7 @@ def test_a_minute_shows_its_hops_and_names_what_was_lost_and_doubled(
     details = page.locator(".details")
     details.locator("[data-hop]").first.wait_for()
     card = observe.card(minute)
-    assert details.locator("[data-hop]").count() == len(card["hops"])
+    expect(details.locator("[data-hop]")).to_have_count(len(card["hops"]))
     for hop in card["hops"]:
         name = f"{hop['node']} · {hop['pipe']}" if hop["pipe"] else hop["node"]
         row = details.locator(f"[data-hop='{name}']")
@@ -186,7 +188,7 @@ def test_the_theme_is_the_readers_choice_and_is_kept(
     assert button.inner_text() == "Theme: dark"
     page.reload()
     button.wait_for()
-    eventually(lambda: page.evaluate("document.body.classList.contains('body--dark')"), 10)
+    eventually(lambda: page.evaluate("document.body.classList.contains('body--dark')"), 60)
     assert button.inner_text() == "Theme: dark"
 
 

@@ -114,7 +114,7 @@ def _upgraded(port: int, origin: str, host: str = "") -> int:
         f"Sec-WebSocket-Key: {base64.b64encode(os.urandom(16)).decode()}",
         f"Origin: {origin}",
     ]
-    with socket.create_connection((HOST, port), timeout=10) as asked:
+    with socket.create_connection((HOST, port), timeout=60) as asked:
         asked.sendall("\r\n".join([*lines, "", ""]).encode())
         return int(asked.recv(4_096).split()[1])
 

@@ -35,14 +35,18 @@ def fresh_office(
 
 
 def written(office: Office) -> ReleaseStore:
-    """Two sides, one release that was undone, and one under way, as the deployer writes them."""
+    """Two sides, one release that was undone, and one under way, as the deployer writes them.
+
+    What it saw of the sides is of a time to come: it is not silent before the page has shown it.
+    """
     store, now = ReleaseStore(office.api.table, office.api.endpoint), wall_clock()
+    seen = now + 10 * MINUTE
     light = SideState(
-        side="blue", at_ms=now, version="1.3", parked=False, share=90, stable=True, unread=1_200, waiting=3,
+        side="blue", at_ms=seen, version="1.3", parked=False, share=90, stable=True, unread=1_200, waiting=3,
         rating=10_000, rating_p95_ms=480,
     )  # fmt: skip
     dark = SideState(
-        side="green", at_ms=now, version=HOSTILE, parked=False, share=10,
+        side="green", at_ms=seen, version=HOSTILE, parked=False, share=10,
         reasons=["alarm burn: <img src=x> is late", "minute 29000000: 5 events late"],
     )  # fmt: skip
     for side in (light, dark):

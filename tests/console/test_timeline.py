@@ -76,7 +76,9 @@ def test_who_acts_stands_above_the_minutes_of_the_lags(
     page = open_page(start_console(acting.observe.port).url, width=width, dark=width == 360)
     bar = page.locator("[data-row=deployer] .bar.acting")
     expect(bar).to_have_text("canary")
-    expect(page.locator("[data-row=side] .bar.stable")).to_have_count(1)
+    expect(page.locator("[data-row=side] .bar.stable").first).to_be_visible()
+
+    page.locator("[data-testid=chart-lags] svg path").first.wait_for(state="attached")  # it is drawn
 
     def aligned() -> bool:
         """A minute may begin between the chart's drawing and the rows'."""
@@ -85,7 +87,7 @@ def test_who_acts_stands_above_the_minutes_of_the_lags(
         left += (right - x_of(page, 58)) * (acting.since_ms % MINUTE_MS) / MINUTE_MS
         return box is not None and abs(box["x"] - left) < 3 and abs(box["x"] + box["width"] - right) < 3
 
-    eventually(aligned, 20)
+    eventually(aligned, 60)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.locator("summary").press("Enter")
     row = page.get_by_test_id("timeline-table").locator("tr", has_text="deployer")

@@ -3,8 +3,10 @@
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from scripts.local.jars import ensure_store
@@ -13,6 +15,7 @@ from scripts.local.ports import free_base
 from scripts.local.processes import dynamodb_local as local_store
 from scripts.local.side import Side
 from shared.contracts.topics import topic_specs
+from shared.dynamodb import client
 from shared.dynamodb.client import create_table, dynamodb_client
 from shared.kafka.admin import ensure_topics
 from tests.contract.lanes import PATIENCE
@@ -21,6 +24,21 @@ from tests.contract.transmit_rig import Rig
 from tests.harness.command_line import Hifi
 from tests.harness.local_aws import local_aws
 from tests.harness.waiting import eventually
+
+STORE_SECONDS = 60.0
+"""For which the tests' own requests wait for a table."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patient_tables() -> Iterator[None]:
+    """This process waits for a store that stands still on a busy machine; others wait as long as ever."""
+
+    def patient(**given: Any) -> Config:
+        return Config(**given | {"connect_timeout": STORE_SECONDS, "read_timeout": STORE_SECONDS})
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(client, "Config", patient)
+        yield
 
 
 @pytest.fixture

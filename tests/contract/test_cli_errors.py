@@ -35,7 +35,7 @@ def failed(arguments: Sequence[object], **environment: str) -> tuple[int, str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=300,
         preexec_fn=obey_file_modes,
     )
     (line,) = done.stderr.splitlines()

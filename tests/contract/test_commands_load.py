@@ -35,7 +35,7 @@ def send(url: str, *arguments: object, stdin: bytes = b"") -> subprocess.Complet
         env=ENVIRONMENT,
         input=stdin,
         capture_output=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
 
@@ -73,10 +73,10 @@ def collect_stub(answer: Callable[[int, list[str]], web.Response]) -> Iterator[s
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     try:
-        port = asyncio.run_coroutine_threadsafe(start(), loop).result(10)
+        port = asyncio.run_coroutine_threadsafe(start(), loop).result(120)
         yield f"http://127.0.0.1:{port}"
     finally:
-        asyncio.run_coroutine_threadsafe(runner[0].cleanup(), loop).result(10)
+        asyncio.run_coroutine_threadsafe(runner[0].cleanup(), loop).result(120)
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
@@ -171,7 +171,7 @@ def test_a_server_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
         with pytest.raises(subprocess.TimeoutExpired):
             sending.wait(3)  # it continues although no process answers
         with running(Receiver(port)) as receiver:
-            assert sending.wait(60) == 0
+            assert sending.wait(120) == 0
             assert receiver.counts("/v1/events").distinct == 50
     finally:
         sending.kill()
@@ -182,9 +182,9 @@ def test_an_interrupted_file_is_reported_with_how_far_it_was_sent(tmp_path: Path
     file = tmp_path / "events.ndjson"
     file.write_bytes(EVENTS)
     with running(Receiver()) as receiver, sending(receiver.url, file, "--rate", 20, "--batch", 1) as process:
-        eventually(lambda: receiver.counts("/v1/events").distinct > 2, 60, "some events arrived")
+        eventually(lambda: receiver.counts("/v1/events").distinct > 2, 120, "some events arrived")
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=120)
     assert process.returncode == 130
     found = re.search(
         rb"interrupted: the file was not sent to its end, only its first (\d+) of 1,000", errors
@@ -198,9 +198,9 @@ def test_lines_of_an_idle_pipe_are_sent_and_a_signal_ends_it() -> None:
         assert process.stdin
         process.stdin.write(EVENTS[: EVENTS.index(b"\n") + 1])
         process.stdin.flush()
-        eventually(lambda: receiver.counts("/v1/events").distinct == 1, 60, "the line arrived")
+        eventually(lambda: receiver.counts("/v1/events").distinct == 1, 120, "the line arrived")
         process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 130, "the pipe is still open"
+        assert process.wait(120) == 130, "the pipe is still open"
 
 
 def test_a_pipe_with_a_name_is_read_once(tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def test_the_receiver_writes_everything_down_when_it_is_ended(tmp_path: Path) ->
         assert found
         assert send(found[0], "--rate", 5_000, "--seconds", 0.5).returncode == 0
         process.send_signal(signal.SIGTERM)
-        output, _ = process.communicate(timeout=30)
+        output, _ = process.communicate(timeout=120)
     finally:
         process.kill()
         process.wait()

@@ -26,7 +26,7 @@ def test_a_ramp_up_is_shown_and_led_from_the_command_line(
         applied = hifi.run("apply", "-", stdin=yaml.safe_dump_all(documents))
         assert applied.returncode == 0, applied.stderr
         waits = eventually(
-            lambda: (found := hifi.run("rollout", name).stdout) and "waiting" in found and found, 30
+            lambda: (found := hifi.run("rollout", name).stdout) and "waiting" in found and found, 120
         )
         assert "the meter does not answer" in waits.splitlines()[1]
         assert [line.split()[:3] for line in waits.splitlines()[2:]] == [["2", "10", "%"], ["3", "100", "%"]]

@@ -52,7 +52,7 @@ def heed_ctrl_c() -> None:
 
 
 def wait_for(folder: Path, text: str, times: int) -> None:
-    eventually(lambda: (folder / "stderr").read_text().count(text) == times, 60, text)
+    eventually(lambda: (folder / "stderr").read_text().count(text) >= times, 240, text)
 
 
 def test_it_prints_events_as_they_leave_and_ends_at_its_limit(
@@ -62,7 +62,7 @@ def test_it_prints_events_as_they_leave_and_ends_at_its_limit(
     with tailing(side_api, tmp_path, "tail.p", "--tenant", "tail", "--json", "--limit", "1") as process:
         put_event(side, "tail", "tail.p", 1, {"email": "ann@example.com"})
         side.flush()
-        found, _ = process.communicate(timeout=30)
+        found, _ = process.communicate(timeout=120)
     assert process.returncode == 0
     assert json.loads(found)["event"]["data"] == {"email": "***"}
 
@@ -80,7 +80,7 @@ def test_it_goes_on_after_its_stream_broke_off_and_ctrl_c_ends_it(
         assert process.stdout is not None
         line = process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 0
+        assert process.wait(120) == 0
     assert "e7" in line and "order\\x1b" in line and "\x1b" not in line
     assert "Traceback" not in (tmp_path / "stderr").read_text()
 
@@ -89,5 +89,5 @@ def test_it_says_why_a_tail_ends_for_good(side_api: ApiProcess, tmp_path: Path) 
     make_pipes(side_api, "ends", "ends.p")
     with tailing(side_api, tmp_path, "ends.p", "--tenant", "ends") as process:
         assert side_api.ask("DELETE", "/v1/tenants/ends/pipes/ends.p", headers=ANY).status == 204
-        assert process.wait(30) == 1
+        assert process.wait(120) == 1
     assert "the pipe was deleted" in (tmp_path / "stderr").read_text()

@@ -18,7 +18,7 @@ from tests.harness.waiting import free_port
 OPTIONS = {"url": "http://127.0.0.1:9/"}
 
 
-def documents_of(settings: dict[str, str], publish_seconds: float = 30) -> SideDocuments:
+def documents_of(settings: dict[str, str], publish_seconds: float = 120) -> SideDocuments:
     server = Server(url=settings["HIFI_SERVER"], token=settings["HIFI_TOKEN"])
     return SideDocuments(ApiClient(server), publish_seconds=publish_seconds)
 

@@ -74,7 +74,7 @@ def test_the_images_jars_have_every_class_of_the_twins_settings_and_a_consumer_i
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == [*names, "euw1-az2"]

@@ -26,7 +26,7 @@ SLOWER_SECONDS: Final = 3
 LEAK_BYTES: Final = 512 * 1024
 """Kept of each event of a customer."""
 
-_SECONDS: Final = 60
+_SECONDS: Final = 300
 _OWN: Final = ", ".join(f"'{name}'" for name in sorted(OWN_TENANTS))
 
 

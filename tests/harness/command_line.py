@@ -24,7 +24,7 @@ class Hifi:
         self.environment = without_settings() | {"COLUMNS": "200"} | environment
 
     def run(
-        self, *arguments: str, stdin: str = "", timeout: float = 120
+        self, *arguments: str, stdin: str = "", timeout: float = 300
     ) -> "subprocess.CompletedProcess[str]":
         """Run it to its end; `timeout` in seconds."""
         return subprocess.run(

@@ -26,7 +26,7 @@ class ConfigNode:
         )
         self.held: int | None = None
         self.table: GlobalTable[Catalogue] = config_table(bootstrap, instance, used=self._used)
-        assert self.table.wait(30)
+        assert self.table.wait(120)
 
     def _used(self, position: int) -> None:
         self.beats.beat(position if self.held is None else self.held)

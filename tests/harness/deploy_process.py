@@ -56,7 +56,6 @@ class DeployProcess(ServiceProcess):
         start: float,
         go: Path | None = None,
         patience: float = 60,
-        lease: float = 1,
         watch_minutes: int = 1,
     ) -> None:
         """Start it.
@@ -70,7 +69,6 @@ class DeployProcess(ServiceProcess):
             start: epoch seconds at which that clock and real time agree.
             go: weights are not set until this file exists.
             patience: seconds of real time that one look at the sides may take.
-            lease: seconds of silence after which its lead and its activities are over.
             watch_minutes: minutes with traffic before the share rises to half.
         """
         settings = {
@@ -78,8 +76,8 @@ class DeployProcess(ServiceProcess):
             "HIFI_DOCUMENTS_TABLE": table,
             "HIFI_DOCUMENTS_ENDPOINT": endpoint,
             "HIFI_DEPLOY_SECONDS": "0.05",
-            "HIFI_LEASE_SECONDS": str(lease),
-            "HIFI_ACTIVITY_SECONDS": str(lease),
+            "HIFI_LEASE_SECONDS": "1",
+            "HIFI_ACTIVITY_SECONDS": "1",
             "HIFI_TURN_SECONDS": str(patience),
             "HIFI_WATCH_MINUTES": str(watch_minutes),
             "HIFI_HALF_MINUTES": "1",

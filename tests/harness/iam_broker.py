@@ -94,7 +94,7 @@ def _command(side: Side, jars: Path, folder: Path) -> list[str]:
     classes = folder / "classes"
     compiler = Path(java())
     subprocess.run(
-        [compiler.with_name("javac"), "-cp", f"{jars}/*", "-d", classes, _VALIDATOR], check=True, timeout=120
+        [compiler.with_name("javac"), "-cp", f"{jars}/*", "-d", classes, _VALIDATOR], check=True, timeout=300
     )
     given = brokers.command(side, 1, jars)
     plain = [word for word in given if not word.startswith(MAPS)]
@@ -115,7 +115,7 @@ def _certificate(folder: Path) -> tuple[Path, Path]:
         ],
         check=True,
         capture_output=True,
-        timeout=60,
+        timeout=300,
     )
     both.write_text(key.read_text() + certificate.read_text())
     return both, certificate

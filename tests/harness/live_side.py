@@ -82,7 +82,7 @@ class LiveSide(LiveProcesses):
             [*HIFI, "apply", str(path), "--data", str(self.side.root)],
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
             check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr

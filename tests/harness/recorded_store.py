@@ -45,7 +45,7 @@ def recorded_store(endpoint: str) -> Iterator[RecordedStore]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             store.note(self.headers["X-Amz-Target"], body)
-            connection = http.client.HTTPConnection(behind.hostname or "", behind.port, timeout=20)
+            connection = http.client.HTTPConnection(behind.hostname or "", behind.port, timeout=60)
             try:
                 connection.request("POST", self.path, body, dict(self.headers.items()))
                 answer = connection.getresponse()

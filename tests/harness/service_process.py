@@ -37,7 +37,7 @@ def request(
     body: Body = None,
     headers: Mapping[str, str] | None = None,
     *,
-    seconds: float = 20,
+    seconds: float = 60,
 ) -> Answer:
     """Send a request to a port of this machine, on a connection of its own.
 
@@ -61,10 +61,10 @@ def hifi_settings(settings: Mapping[str, str]) -> dict[str, str]:
 class ServiceProcess:
     """`python -m MODULE`, listening on a free port; its output is appended to `log`."""
 
-    stop_seconds = 30
+    stop_seconds = 60
     """How long it may take from SIGTERM to its end."""
 
-    request_seconds = 20
+    request_seconds = 60
     """Time limit of a request to it."""
 
     def __init__(self, module: str, log: Path, environment: dict[str, str]) -> None:

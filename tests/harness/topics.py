@@ -38,12 +38,12 @@ class Topics:
         self.put(Topic.OUTBOUND, b'{"n":%d}' % number, outbound_headers(pipe, number, **headers), key)
 
     def flush(self) -> None:
-        assert self._producer.flush(30) == 0
+        assert self._producer.flush(120) == 0
 
     def all_of(self, topic: str) -> list[Message]:
         """Every record of a topic."""
         consumer = Consumer(reader_config(self.bootstrap, "test"))
-        partitions = admin_client(self.bootstrap).list_topics(topic, timeout=10).topics[topic].partitions
+        partitions = admin_client(self.bootstrap).list_topics(topic, timeout=60).topics[topic].partitions
         consumer.assign([TopicPartition(topic, p, 0) for p in partitions])
         found: list[Message] = []
         ended: set[int] = set()

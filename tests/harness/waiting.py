@@ -7,7 +7,7 @@ from typing import Any
 
 
 def eventually(
-    check: Callable[[], Any], seconds: float = 60.0, what: str = "the condition", every: float = 0.05
+    check: Callable[[], Any], seconds: float = 120.0, what: str = "the condition", every: float = 0.05
 ) -> Any:
     """The first truthy result of `check`; the test fails with `what` if there is none in time."""
     deadline = time.monotonic() + seconds

@@ -20,7 +20,7 @@ from tests.harness.waiting import eventually
 
 NAME = "comes-back"
 KEY = "integration-comes-back"
-HELD = "held"
+BEFORE, HELD = "before", "held"
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,15 @@ def held_event(live: LiveSide) -> Iterator[HeldEvent]:
             {"kind": "pipe", "source": NAME, "destination": NAME, **both},
         )
         arrived = receiver.counts(f"/{NAME}")
-        eventually(lambda: post(live.url, "before") == 202, 30, "the source is open")
-        eventually(lambda: "before" in arrived.seen, 30, "the pipe is live")
+        eventually(lambda: post(live.url, BEFORE) == 202, 60, "the source is open")
+        eventually(lambda: BEFORE in arrived.seen, 60, "the pipe is live")
         receiver.misbehaviour = FaultInjection([parse_rule("503=100%")])
         assert post(live.url, HELD) == 202
-        eventually(lambda: _receipts(live.bootstrap), 30, "the first attempt fails")
-        visible = eventually(lambda: visible_in(NAME, visible_ids(live.bootstrap)), 60, "it is visible")
+        eventually(lambda: _receipts(live.bootstrap), 60, "the first attempt fails")
+        visible = eventually(
+            lambda: HELD in (found := visible_in(NAME, visible_ids(live.bootstrap))) and found,
+            what="it is visible",
+        )
         receiver.misbehaviour = FaultInjection()
         yield HeldEvent(live.bootstrap, arrived, set(visible))
 
@@ -66,7 +69,7 @@ def post(url: str, event_id: str, key: str = KEY) -> int:
     headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/cloudevents+json"}
     request = urllib.request.Request(f"{url}/v1/events", json.dumps(event).encode(), headers)
     try:
-        with urllib.request.urlopen(request, timeout=30) as reply:
+        with urllib.request.urlopen(request, timeout=120) as reply:
             return int(reply.status)
     except urllib.error.HTTPError as error:
         return error.code

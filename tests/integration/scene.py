@@ -18,7 +18,7 @@ RATE = 400
 BATCH = 10
 BEFORE_SECONDS = 4
 AFTER_SECONDS = 6
-RECOVER_SECONDS = 300
+RECOVER_SECONDS = 600
 """Time limit for a side to start again after all its processes were killed."""
 
 
@@ -66,7 +66,7 @@ class Scene:
             assert not missing - self.visible(), f"lost {len(missing)} of {len(self.acked())}"
         counted = self.acked() & seen
         eventually(
-            lambda: counted <= {row.event_id for row in self.received()}, 30, "the receiver's file has them"
+            lambda: counted <= {row.event_id for row in self.received()}, 120, "the receiver's file has them"
         )
         return check_delivery(self.acked(), [row.event_id for row in self.received()], self.visible())
 
@@ -103,7 +103,7 @@ def end_with_a_pipe(live: LiveSide, file: Path) -> Iterator[End]:
         )
         # Until route has the pipe, its events match nothing: send some until one arrives.
         eventually(
-            lambda: post_one(live.url) == 202 and found.tally.arrivals, 60, "the pipe is live", every=0.5
+            lambda: post_one(live.url) == 202 and found.tally.arrivals, 120, "the pipe is live", every=0.5
         )
         yield found
 

@@ -10,7 +10,7 @@ from tests.harness.meter_processes import Meter
 from tests.harness.waiting import eventually
 from tests.integration.held_event import post
 
-JUDGED_SECONDS = 240
+JUDGED_SECONDS = 420
 
 
 def documents(name: str, url: str) -> list[dict[str, object]]:
@@ -29,8 +29,8 @@ def key_of(name: str) -> str:
 def opened(live: LiveSide, name: str, receiver: Receiver) -> None:
     """Apply a tenant with one source, pipe and destination, and wait until its first event arrives."""
     live.apply(*documents(name, receiver.url))
-    eventually(lambda: post(live.url, f"probe-{name}", key_of(name)) == 202, 30, "the source is open")
-    eventually(lambda: f"probe-{name}" in receiver.counts(f"/{name}").seen, 30, "the pipe is live")
+    eventually(lambda: post(live.url, f"probe-{name}", key_of(name)) == 202, 60, "the source is open")
+    eventually(lambda: f"probe-{name}" in receiver.counts(f"/{name}").seen, 60, "the pipe is live")
 
 
 def judged(meter: Meter, tenant: str, since: int, until: int) -> list[MinuteCard]:

@@ -58,12 +58,12 @@ def test_a_dead_letter_that_is_replayed_arrives_once_with_its_id(live: LiveSide)
             {"kind": "pipe", "source": name, "destination": name, **both},
         )
         seen = receiver.counts(f"/{name}").seen
-        eventually(lambda: post(live.url, "probe", key) == 202, 30, "the source is open")
-        eventually(lambda: "probe" in seen, 30, "the pipe is live")
+        eventually(lambda: post(live.url, "probe", key) == 202, 60, "the source is open")
+        eventually(lambda: "probe" in seen, 60, "the pipe is live")
         receiver.misbehaviour = FaultInjection([parse_rule("404=100%")])
         assert post(live.url, "refused", key) == 202
         (letter,) = eventually(
-            lambda: hifi(live, "dead-letters", "list", "--destination", name), 30, "it is a dead letter"
+            lambda: hifi(live, "dead-letters", "list", "--destination", name), 60, "it is a dead letter"
         )
         assert letter["reason"] == "refused: the destination answered 404"
         shown = eventually(lambda: with_failure(live, name), 60, "the meter has seen the failure")
@@ -73,8 +73,8 @@ def test_a_dead_letter_that_is_replayed_arrives_once_with_its_id(live: LiveSide)
         receiver.misbehaviour = FaultInjection()
         replay = ("dead-letters", "replay", "--destination", name, "--yes")
         assert hifi(live, *replay)["replayed"] == 1
-        eventually(lambda: "refused" in seen, 30, "the replayed event arrives")
+        eventually(lambda: "refused" in seen, 60, "the replayed event arrives")
         assert hifi(live, *replay)["replayed"] == 0
         assert post(live.url, "later", key) == 202
-        eventually(lambda: "later" in seen, 30, "an event that came after the second replay arrives")
+        eventually(lambda: "later" in seen, 60, "an event that came after the second replay arrives")
         assert receiver.counts(f"/{name}").duplicated == 0

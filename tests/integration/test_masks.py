@@ -9,7 +9,6 @@ from uuid import uuid4
 from confluent_kafka import Consumer, TopicPartition
 
 from scripts.load.receiver import Receiver, running
-from shared.contracts.documents import LIVE_SECONDS
 from shared.contracts.topics import Topic
 from shared.kafka.retained_offsets import retained_offsets
 from tests.harness.live_side import LiveSide
@@ -58,12 +57,12 @@ def written(live: LiveSide, topic: str, pipe: str) -> list[bytes]:
     try:
         parts = [
             TopicPartition(topic, part, 0)
-            for part in consumer.list_topics(topic, 10).topics[topic].partitions
+            for part in consumer.list_topics(topic, 60).topics[topic].partitions
         ]
         consumer.assign(parts)
-        left = sum(retained_offsets(consumer, part, seconds=10).end for part in parts)
+        left = sum(retained_offsets(consumer, part, seconds=60).end for part in parts)
         found = []
-        while left > 0 and (message := consumer.poll(10)) is not None:
+        while left > 0 and (message := consumer.poll(60)) is not None:
             left -= 1
             text = repr(message.headers()).encode() + (message.value() or b"")
             found += [text] if pipe.encode() in text else []
@@ -83,8 +82,8 @@ def test_deliveries_are_masked_and_no_receipt_or_log_has_the_value(live: LiveSid
 
     with running(Receiver(on_body=keep)) as receiver:
         live.apply(*documents(tenant, receiver.url))
-        eventually(lambda: post(live, tenant), LIVE_SECONDS, "the source is known")
-        eventually(lambda: len(bodies) == 3, 60, "all three pipes deliver")
+        eventually(lambda: post(live, tenant), 60, "the source is known")
+        eventually(lambda: len(bodies) == 3, 120, "all three pipes deliver")
     assert DATA.encode() in bodies["/plain"]
     assert b'"data":{"user":{"email":"***","id":7},"n":' + NUMBER.encode() in bodies["/redacted"]
     hashed = bodies["/hashed"]
@@ -92,10 +91,10 @@ def test_deliveries_are_masked_and_no_receipt_or_log_has_the_value(live: LiveSid
     assert len(bytes.fromhex(json.loads(hashed)[0]["data"]["who"])) == 32
     assert SECRET.encode() not in bodies["/redacted"] + hashed
 
-    dead = eventually(lambda: written(live, Topic.DEAD_LETTER, f"{tenant}-failing"), 30, "one is dead")
+    dead = eventually(lambda: written(live, Topic.DEAD_LETTER, f"{tenant}-failing"), 60, "one is dead")
     assert len(dead) == 1
     assert b"transform_failed: abs() takes number, and was given string" in dead[0]
-    receipts = eventually(lambda: written(live, Topic.RECEIPTS, f"{tenant}-failing"), 30, "it has a receipt")
+    receipts = eventually(lambda: written(live, Topic.RECEIPTS, f"{tenant}-failing"), 60, "it has a receipt")
     assert SECRET.encode() not in b"".join(receipts)
     assert not [
         log for log in live.side.logs.rglob("*") if log.is_file() and SECRET.encode() in log.read_bytes()

@@ -22,7 +22,7 @@ from tests.strategies import json_texts
 
 WEBHOOKS = Path(__file__).parents[3] / "shared" / "data" / "github-webhooks.ndjson.gz"
 KEY = "integration-real-events"
-ARRIVE_SECONDS = 30
+ARRIVE_SECONDS = 120
 
 
 class Delivered(msgspec.Struct):
@@ -93,7 +93,7 @@ def _wait_until_live(live: LiveSide, caught: Captured) -> None:
             assert refusal.code == HTTPStatus.UNAUTHORIZED, refusal
         return "probe" in caught.at("/all")
 
-    eventually(probe, 60, "the pipes are live", every=0.5)
+    eventually(probe, 120, "the pipes are live", every=0.5)
 
 
 def post(live: LiveSide, events: list[dict[str, object]]) -> None:
@@ -111,7 +111,7 @@ def post_lines(live: LiveSide, lines: list[bytes]) -> None:
             "Content-Encoding": "gzip",
         },
     )
-    with urllib.request.urlopen(request, timeout=60) as reply:
+    with urllib.request.urlopen(request, timeout=120) as reply:
         assert reply.status == 202
 
 

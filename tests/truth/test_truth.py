@@ -119,7 +119,7 @@ def test_exactly_the_lost_and_the_doubled_are_named_at_their_hop_though_audit_is
                 card = found_out(meter, tenant, at_ms // 60_000)
                 assert card.collected == count, shown(card)
                 check(card, node, wrong, faults[tenant])
-            eventually(lambda: lossy(meter) == set(CASES), 60, "an alarm for each tenant")
+            eventually(lambda: lossy(meter) == set(CASES), 180, "an alarm for each tenant")
             kinds = {alarm.kind for alarm in meter.alarms() if alarm.tenant in CASES}
             assert kinds <= {AlarmKind.LOSS, AlarmKind.LOSS_RATE, AlarmKind.DOUBLED}, shown(meter.alarms())
             check_clean(judged(meter, CLEAN, at_ms // 60_000), count)

@@ -140,10 +140,10 @@ class WrittenChain:
             consumer = Consumer(
                 reader_config(self._bootstrap, "test-commit") | {"group.id": group_name(node)}
             )
-            known = consumer.list_topics(timeout=10).topics
+            known = consumer.list_topics(timeout=60).topics
             places = [TopicPartition(t, p) for t in INPUTS[node] for p in known[t].partitions]
             for place in places:
-                place.offset = retained_offsets(consumer, place, seconds=10).end
+                place.offset = retained_offsets(consumer, place, seconds=60).end
             consumer.commit(offsets=places, asynchronous=False)
             consumer.close()
 

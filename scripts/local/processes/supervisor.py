@@ -23,7 +23,7 @@ from scripts.local.processes.program import Program
 from shared.runtime.errors import OperatorError
 
 _NAME: Final = "supervisor"
-_START_SECONDS: Final = 20
+_START_SECONDS: Final = 60
 _STOPPED: Final = "STOPPED"
 _STOPPING: Final = "STOPPING"
 ENDED: Final = frozenset({_STOPPED, "FATAL"})

@@ -15,12 +15,13 @@ from shared.dynamodb.activity_register import ActivityRegister
 from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.sides_reader import SidesReader
 from shared.runtime.clock import wall_clock
+from tests.contract.conftest import STORE_SECONDS
 from tests.harness.http_server import QuietHandler, http_served
 
 TABLE = "documents-of-sides"
 STABLE = Stability(stable=True)
 TOGETHER = 3
-WAIT_SECONDS = 4
+WAIT_SECONDS = 0.8 * STORE_SECONDS
 """Less than the client waits for an answer."""
 
 

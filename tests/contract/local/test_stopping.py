@@ -68,7 +68,7 @@ class Foreground:
             preexec_fn=prepare,  # noqa: PLW1509 it takes no lock
         )
         os.close(output)
-        eventually((side.root / "started").exists, 60, "the program runs")
+        eventually((side.root / "started").exists, 120, "the program runs")
 
     def send(self, *numbers: signal.Signals) -> None:
         for number in numbers:
@@ -76,7 +76,7 @@ class Foreground:
 
     def wait(self) -> None:
         """Return when it has ended; nothing of the side may be left."""
-        self.process.wait(60)
+        self.process.wait(120)
         assert (self.side.root / "stopped").exists()
         assert not side_processes(self.side.root)
 

@@ -30,7 +30,7 @@ def supervisor(side: Side, tmp_path: Path) -> Iterator[Supervisor]:
     running.start([own_program(side, name, [*slow, str(tmp_path / name)]) for name in names])
     for name in names:
         running.start_program(name)
-    eventually(lambda: all((tmp_path / name).exists() for name in names), 20, "both programs run")
+    eventually(lambda: all((tmp_path / name).exists() for name in names), 60, "both programs run")
     yield running
     running.shut_down()
 

@@ -56,7 +56,7 @@ class Tail:
     """An open live tail; a context manager."""
 
     def __init__(self, api: ApiProcess, tenant: str, pipe: str, token: str = "") -> None:
-        self._connection = http.client.HTTPConnection(HOST, api.port, timeout=30)
+        self._connection = http.client.HTTPConnection(HOST, api.port, timeout=120)
         asked = {"Authorization": f"Bearer {token or api.operator}"}
         self._connection.request("GET", f"/v1/tenants/{tenant}/pipes/{pipe}/tail", headers=asked)
         self._response = self._connection.getresponse()

@@ -9,18 +9,22 @@ import pytest
 from tests.contract.management.api_process import NEW, ApiProcess
 from tests.harness.scripted_observe import scripted_observe
 
+pytestmark = pytest.mark.timeout(1_300)
+
 SEED = "20261123"
 LEFT_OUT = ("--exclude-checks", "positive_data_acceptance", "--exclude-path-regex", "/tail$")
 """No schema says that a pipe's source must be there, or that a write needs a condition; a tail lasts for ten
 minutes."""
 
-SECONDS = 580
+SECONDS = 1_200
+REQUEST_SECONDS = "60"
 
 
 def _found(api: ApiProcess, folder: Path, token: str | None, examples: int) -> str:
     """What it complains about; empty if about nothing."""
     command = [sys.executable, "-m", "schemathesis.cli", "run", f"{api.url}/openapi.json"]
     options = ["--max-examples", str(examples), "--seed", SEED, "--no-color", "--warnings", "off"]
+    options += ["--request-timeout", REQUEST_SECONDS]
     header = [] if token is None else ["--header", f"Authorization: Bearer {token}"]
     done = subprocess.run(
         [*command, *options, *LEFT_OUT, *header],

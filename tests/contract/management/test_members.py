@@ -159,7 +159,7 @@ def test_an_invitation_ends_when_it_is_withdrawn_or_its_time_is_over_and_is_kept
     assert api.ask("DELETE", f"{path}/{listed['id']}").status == 204
     assert redeemed(api, text, ann.token).status == 404
     short = invited(api, tenant, "owner", days=1 / 86_400)
-    eventually(lambda: not api.ask("GET", path).json["items"], 5)
+    eventually(lambda: not api.ask("GET", path).json["items"], 60)
     assert redeemed(api, short, ann.token).status == 404
     assert not any(each in api.log.read_text() for each in (text, short))
     assert ann.status(f"/v1/tenants/{tenant}/sources") == 404

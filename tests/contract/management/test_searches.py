@@ -36,7 +36,7 @@ def observe(dynamodb_local: str, tmp_path: Path) -> Iterator[tuple[ApiProcess, S
     class Handler(QuietHandler, BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             slow.begun.release()
-            slow.may_end.wait(25)
+            slow.may_end.wait(120)
             if not slow.busy:
                 self.respond(200, b"{}")
                 return
@@ -58,13 +58,13 @@ def test_a_search_beyond_the_servers_or_the_tenants_limit_is_refused_with_a_wait
     tenants = [f"t{number}" for number in range(SEARCHES_AT_ONCE)]
     with ThreadPoolExecutor(SEARCHES_AT_ONCE) as pool:
         running = [pool.submit(api.ask, "GET", path(tenants[0]))]
-        assert slow.begun.acquire(timeout=20)
+        assert slow.begun.acquire(timeout=60)
         refused = api.ask("GET", path(tenants[0]))
         assert (refused.status, refused.headers["retry-after"]) == (429, "5")
         assert "for this tenant" in refused.json["detail"]
         running += [pool.submit(api.ask, "GET", path(tenant)) for tenant in tenants[1:]]
         for _ in tenants[1:]:
-            assert slow.begun.acquire(timeout=20), "another tenant has room"
+            assert slow.begun.acquire(timeout=60), "another tenant has room"
         refused = api.ask("GET", path("one-more"))
         assert (refused.status, refused.headers["retry-after"]) == (503, "5")
         assert "2 searches for events run already" in refused.json["detail"]

@@ -112,8 +112,11 @@ def test_both_sides_and_the_last_ten_releases_are_answered_as_the_deployer_wrote
     deployed: ApiProcess, observe: ScriptedObserve
 ) -> None:
     store, now = ReleaseStore(deployed.table, deployed.endpoint), wall_clock()
+    later = now + 600_000  # so that the deployer is not silent before the test has asked
     for name, share in (("blue", 90), ("green", 10)):
-        store.put_side(SideState(side=name, at_ms=now, version="1.0", parked=False, share=share, stable=True))
+        store.put_side(
+            SideState(side=name, at_ms=later, version="1.0", parked=False, share=share, stable=True)
+        )
     release: Release | None = None
     for number in range(1, 13):
         release = store.put(

@@ -45,7 +45,7 @@ def test_a_revoked_token_is_refused_at_once(api: ApiProcess) -> None:
 
 def test_a_token_ends_when_its_time_is_over(api: ApiProcess) -> None:
     token = api.token("acme", "viewer", days=1 / 86_400)
-    eventually(lambda: api.ask("GET", LIST, token=token).status == 401, 5)
+    eventually(lambda: api.ask("GET", LIST, token=token).status == 401, 60)
 
 
 def test_the_table_holds_no_token_and_no_write_key(api: ApiProcess) -> None:
@@ -75,7 +75,7 @@ def test_nobody_makes_a_token_above_the_own_role(api: ApiProcess) -> None:
 def test_a_tenant_has_a_hundred_valid_tokens_at_most_even_if_many_ask_at_once(api: ApiProcess) -> None:
     path, asked = "/v1/tenants/many/tokens", {"role": "viewer", "label": "x"}
     api.token("many", "viewer", days=1 / 86_400)
-    eventually(lambda: api.ask("GET", path).json["items"][0]["expires_ms"] < time.time() * 1_000, 5)
+    eventually(lambda: api.ask("GET", path).json["items"][0]["expires_ms"] < time.time() * 1_000, 60)
     for _ in range(MOST_TOKENS - 2):
         api.token("many", "viewer")
     with ThreadPoolExecutor(8) as pool:

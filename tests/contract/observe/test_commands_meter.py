@@ -36,6 +36,7 @@ def test_scorecard_and_trace_say_what_observe_answers(topics: str, start: Start,
     settled(observe, minute)
 
     day = day_of(minute)
+    eventually(lambda: observe.get(f"/v1/days/{day}?tenant=acme")["minutes"] == 1)
     done = hifi(observe.url, tmp_path, "scorecard", "--day", day, "--tenant", "acme", "--json")
     assert done.returncode == 0, done.stderr
     card = json.loads(done.stdout)
@@ -93,7 +94,14 @@ def test_destinations_show_failed_and_waiting_events_also_before_the_first_one(
     side.read()
     side.audit()
     observe = start()
-    eventually(lambda: len(observe.get("/v1/destinations")) == 3)
+    wanted = {"delivered": 30, "failed": 10, "waiting": 3}
+
+    def counted() -> bool:
+        """Its records come in several batches."""
+        known = {each["name"]: each for each in observe.get("/v1/destinations")}
+        return len(known) == 3 and known["to-p"].items() >= wanted.items()
+
+    eventually(counted)
 
     def listed(*arguments: str) -> dict[str, dict[str, Any]]:
         done = hifi(observe.url, tmp_path, "destinations", *arguments, "--json")

@@ -32,7 +32,7 @@ def test_a_loss_in_an_old_minute_is_an_alarm_also_after_a_restart(
     observe, store = start(**settings), Store("hifi-meter", store_url)
     (alarm,) = eventually(lambda: observe.get("/v1/alarms?tenant=acme&open=true"))
     assert alarm["kind"] == "loss"
-    eventually(lambda: not list(store.query("state")), 30, "the minute is not dropped")
+    eventually(lambda: not list(store.query("state")), 60, "the minute is not dropped")
     looked(observe)
     assert [each["id"] for each in observe.get("/v1/alarms?tenant=acme&open=true")] == [alarm["id"]]
     assert observe.stop() == 0

@@ -19,7 +19,7 @@ def test_the_customer_is_told_once_why_and_what_to_do(topics: str, start: Start,
         stopped = halted(going, RolloutPhase.STOPPED, 1, 6, "fewer than 95 % were good, at 10 %")
         assert store.put(state_key("acme", pipe), stopped, side) is not None
     observe = start(documents_table=TABLE, documents_endpoint=store_url)
-    (alarm,) = eventually(lambda: observe.get("/v1/alarms?tenant=acme&open=true"), 30)
+    (alarm,) = eventually(lambda: observe.get("/v1/alarms?tenant=acme&open=true"), 60)
     assert (alarm["kind"], alarm["audience"], alarm["tenant"]) == ("customer", "customer", "acme")
     assert alarm["subject"] == "rollout orders"
     assert "fewer than 95 % were good, at 10 %" in alarm["text"]

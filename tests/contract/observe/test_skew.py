@@ -56,7 +56,8 @@ def test_a_field_that_changes_is_an_alarm_until_it_is_as_before(
     eventually(lambda: alarms(observe, is_open=False))
     assert not alarms(observe, is_open=True)
     assert [each["state"] for each in observe.get("/v1/skew")] == ["even"]
-    assert 'hifi_observe_watched_events_total{tenant="acme"} 5000.0' in observe.get("/metrics")
+    counted = 'hifi_observe_watched_events_total{tenant="acme"} 5000.0'
+    eventually(lambda: counted in observe.get("/metrics"))
 
 
 def test_a_comparison_and_its_alarm_outlive_a_restart(watched: Watched, start: Start) -> None:

@@ -38,20 +38,20 @@ def test_who_acted_and_how_stable_the_side_was_is_kept_over_a_restart(start: Sta
     )
     assert isinstance(begun, Activity)
     observe = start(**place)
-    eventually(lambda: phases(observe) == [("deploy dark", "deploy 2.0", True)], 30)
-    eventually(lambda: timeline(observe)["health"][-1]["health"] == "stable", 30)
+    eventually(lambda: phases(observe) == [("deploy dark", "deploy 2.0", True)], 60)
+    eventually(lambda: timeline(observe)["health"][-1]["health"] == "stable", 60)
     (first,) = timeline(observe)["activities"]
     assert (first["actor"], first["action"]) == ("deployer", "replace code")
     assert abs(first["from_ms"] - begun.since_ms) < 2
     held = deployer.renew(begun, phase="canary")
     shown = [("deploy dark", "deploy 2.0", False), ("canary", "deploy 2.0", True)]
-    eventually(lambda: phases(observe) == shown, 30)
+    eventually(lambda: phases(observe) == shown, 60)
     assert observe.stop() == 0
 
     again = start(**place)
-    eventually(lambda: phases(again) == shown, 30)
+    eventually(lambda: phases(again) == shown, 60)
     deployer.end(held)
-    eventually(lambda: [ends for *_, ends in phases(again)] == [False, False], 30)
+    eventually(lambda: [ends for *_, ends in phases(again)] == [False, False], 60)
     later = wall_clock() // MINUTE_MS + 10
     assert again.get(f"/v1/timeline?from={later}&to={later}") == {"activities": [], "health": []}
     status, found = again.ask("/v1/timeline?from=5&to=4")

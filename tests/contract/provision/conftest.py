@@ -8,12 +8,11 @@ import pytest
 
 from shared.dynamodb.document_table import DocumentTable
 from tests.harness.local_aws import local_aws
-from tests.harness.provision_process import ProvisionProcess
+from tests.harness.provision_process import START_SECONDS, ProvisionProcess
 from tests.harness.service_process import stop_all
 from tests.harness.waiting import eventually
 
 TABLE = "documents"
-START_SECONDS = 120
 
 Start = Callable[[], ProvisionProcess]
 

@@ -18,10 +18,10 @@ from shared.dynamodb.client import dynamodb_client
 from shared.dynamodb.document_rows import DOCUMENT, TENANT
 from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.lease import Lease
-from shared.dynamodb.renewed_lease import RENEWALS
 from shared.dynamodb.rollout_store import RolloutStore
 from shared.runtime.clock import wall_clock
 from tests.contract.provision.conftest import TABLE
+from tests.harness.kept_lease import assert_kept, lease_key
 from tests.harness.waiting import eventually
 
 LEASE_SECONDS = 1.0
@@ -62,28 +62,6 @@ def rival(endpoint: str, what: str) -> Lease:
     )
 
 
-def key(what: str) -> dict[str, Any]:
-    return {TENANT: {"S": LEASES}, DOCUMENT: {"S": what}}
-
-
-def assert_kept(endpoint: str, what: str) -> None:
-    """Its beat goes on rising, which keeps others from taking it over."""
-    client = dynamodb_client(endpoint)
-
-    def item() -> tuple[str, int]:
-        row = client.get_item(TableName=TABLE, Key=key(what), ConsistentRead=True)["Item"]
-        return row["owner"]["S"], int(row["beat"]["N"])
-
-    owner, beat = item()
-
-    def renewed() -> bool:
-        found = item()
-        assert found[0] == owner
-        return found[1] >= beat + 3 * RENEWALS
-
-    eventually(renewed, WAIT_SECONDS, "the lease is renewed")
-
-
 def test_the_lead_is_kept_during_a_long_look(
     topics: str, endpoint: str, table: DocumentTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,7 +75,7 @@ def test_the_lead_is_kept_during_a_long_look(
     with provisioner(topics, endpoint) as settings:
         try:
             assert looking.wait(WAIT_SECONDS), "it does not lead"
-            assert_kept(endpoint, f"{NODE}/{settings.side}")
+            assert_kept(endpoint, TABLE, f"{NODE}/{settings.side}")
         finally:
             over.set()
 
@@ -116,7 +94,7 @@ def test_who_decides_goes_on_deciding_during_a_long_turn_of_ramp_ups(
     with provisioner(topics, endpoint):
         try:
             assert deciding.wait(WAIT_SECONDS), "it does not decide"
-            assert_kept(endpoint, DECIDER)
+            assert_kept(endpoint, TABLE, DECIDER)
         finally:
             over.set()
 
@@ -127,7 +105,7 @@ def test_a_process_that_leads_its_side_no_more_leaves_ramp_ups_to_others(
     client = dynamodb_client(endpoint)
 
     def is_held(what: str) -> bool:
-        return "Item" in client.get_item(TableName=TABLE, Key=key(what), ConsistentRead=True)
+        return "Item" in client.get_item(TableName=TABLE, Key=lease_key(what), ConsistentRead=True)
 
     with provisioner(topics, endpoint) as settings:
         side = f"{NODE}/{settings.side}"
@@ -137,7 +115,7 @@ def test_a_process_that_leads_its_side_no_more_leaves_ramp_ups_to_others(
         def taken_away() -> bool:
             if leader.held():
                 return True
-            client.delete_item(TableName=TABLE, Key=key(side))
+            client.delete_item(TableName=TABLE, Key=lease_key(side))
             return leader.held()
 
         eventually(lambda: taken_away() and decider.held(), WAIT_SECONDS, "it leaves ramp-ups to the other")

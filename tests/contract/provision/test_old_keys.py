@@ -66,12 +66,12 @@ def test_its_records_move_in_one_transaction_and_no_reader_lacks_a_document(
     seen: list[set[bytes]] = []
     reader = config_table(topics, "test-reader", lambda new: seen.append(found_by_a_node(new, documents)))
     try:
-        eventually(lambda: seen and seen[-1] == present.keys(), 30, "a node has read the topic")
+        eventually(lambda: seen and seen[-1] == present.keys(), 60, "a node has read the topic")
         began = len(seen)
         eventually(start().leads)
         moved = {**present, **dict.fromkeys(old)}
-        eventually(lambda: newest(topic, {*old, *present}) == moved, 20, "the records moved")
-        eventually(lambda: not old & reader.view.entries.keys(), 10, "the node has read it")
+        eventually(lambda: newest(topic, {*old, *present}) == moved, 60, "the records moved")
+        eventually(lambda: not old & reader.view.entries.keys(), 60, "the node has read it")
         assert seen[began:] == [present.keys()] * len(seen[began:])
     finally:
         reader.stop()
@@ -88,7 +88,7 @@ def test_its_records_move_in_one_transaction_and_no_reader_lacks_a_document(
     )
     topic.flush()
     eventually(
-        lambda: newest(topic, old)[old_key(documents[1])] is None, 10, "it is undone: it is not the table's"
+        lambda: newest(topic, old)[old_key(documents[1])] is None, 60, "it is undone: it is not the table's"
     )
     topic.put(Topic.CONFIG, None, [], document_key(documents[2]))
     topic.flush()

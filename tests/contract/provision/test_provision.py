@@ -27,13 +27,13 @@ from shared.contracts.topics import Topic
 from shared.dynamodb.document_table import DocumentTable
 from shared.kafka.config_topic import config_table
 from shared.runtime.settings import LOCAL
-from tests.contract.provision.conftest import START_SECONDS, TABLE, Start
+from tests.contract.provision.conftest import TABLE, Start
 from tests.harness.config_node import every_node
-from tests.harness.provision_process import ProvisionProcess
+from tests.harness.provision_process import START_SECONDS, ProvisionProcess
 from tests.harness.topics import Topics
 from tests.harness.waiting import eventually, free_port
 
-SOON = 30.0
+SOON = 60.0
 """Seconds in which a busy machine does what takes two on an idle one."""
 
 
@@ -44,7 +44,7 @@ class View:
         self.tenant = tenant
         self.topics = Topics(bootstrap)
         self.table = config_table(bootstrap, "test-view")
-        assert self.table.wait(30)
+        assert self.table.wait(120)
 
     def entries(self) -> dict[str, Entry]:
         """Of the test's tenant, by key."""

@@ -20,7 +20,7 @@ from shared.dynamodb.item_store import ItemStore
 from shared.dynamodb.rollout_store import RolloutStore
 from shared.kafka.config_topic import config_table
 from tests.contract.management.api_process import ApiProcess
-from tests.harness.provision_process import ProvisionProcess
+from tests.harness.provision_process import START_SECONDS, ProvisionProcess
 from tests.harness.scripted_observe import Figures, ScriptedObserve, scripted_observe
 from tests.harness.topics import Topics
 from tests.harness.waiting import eventually
@@ -42,7 +42,7 @@ class Rig:
         self.store = RolloutStore(self.table_name, endpoint)
         self.view = config_table(topics, self.tenant)
         self.shares: list[float] = []
-        assert self.view.wait(30)
+        assert self.view.wait(120)
 
     def write(self, **fields: Any) -> int:
         pipe = Pipe(name=self.tenant, tenant=self.tenant, source="s", destination="d", **fields)
@@ -53,7 +53,7 @@ class Rig:
         process = ProvisionProcess(
             self._topics, self.endpoint, self.table_name, log, side=side, observe_url=self.observe.url
         )
-        eventually(process.ready, 60, "the provisioner is ready")
+        eventually(process.ready, START_SECONDS, "the provisioner is ready")
         return process
 
     def say_by_step(self, later: Figures, first: Figures = GOOD) -> None:
@@ -83,7 +83,7 @@ class Rig:
         return pipe.sample
 
     def reaches(self, share: float) -> None:
-        eventually(lambda: self.share() == share, 60, f"{share} %, after {self.shares}", every=0.02)
+        eventually(lambda: self.share() == share, 120, f"{share} %, after {self.shares}", every=0.02)
 
     def status(self) -> DocumentStatus | None:
         items = ItemStore(self.table_name, self.endpoint, DocumentStatus).all(status_partition(self.tenant))

@@ -46,7 +46,7 @@ def test_a_new_source_is_opened_as_soon_as_its_pipes_are_in_force(
         assert f"{tenant}/pipe/{tenant}".encode() in nodes[0].table.view.entries
         at_ms = {each.key(): each.timestamp()[1] for each in Topics(topics).all_of(Topic.CONFIG)}
         waited_ms = at_ms[f"{tenant}/source/{tenant}".encode()] - at_ms[f"{tenant}/pipe/{tenant}".encode()]
-        assert 0 < waited_ms < (LIVE_SECONDS - 2) * 1_000
+        assert 0 < waited_ms < LIVE_SECONDS * 1_000, "as long as without nodes"
     finally:
         route.stop()
 
@@ -61,10 +61,11 @@ def test_a_version_is_in_force_once_every_live_process_uses_it_and_a_silent_one_
         found = items.all(status_partition(tenant))
         return next((each for sort, each in found if document_and_side(sort)[1] == LOCAL), None)
 
-    def reaches(version: int, state: State) -> None:
+    def reaches(version: int, state: State, reason: str = "") -> None:
+        wanted = (version, state, reason)
         eventually(
-            lambda: (found := status()) is not None and (found.version, found.state) == (version, state),
-            what=f"version {version} is {state}",
+            lambda: (found := status()) and (found.version, found.state, found.reason) == wanted,
+            what=f"version {version} is {state} {reason}",
         )
 
     def write(change: Change) -> None:
@@ -75,10 +76,7 @@ def test_a_version_is_in_force_once_every_live_process_uses_it_and_a_silent_one_
     nodes[1].held = nodes[1].table.position
     later = change_of(Destination(name=tenant, tenant=tenant, timeout_seconds=7))
     table.write(tenant, [later], by="test", at_ms=wall_clock())
-    reaches(2, State.PUBLISHED)
-    found = status()
-    assert found is not None
-    assert found.reason == "not in use yet at transmit"
+    reaches(2, State.PUBLISHED, "not in use yet at transmit")
     nodes[1].table.stop()  # killed: it says no more
     reaches(2, State.IN_FORCE)
     write(Change(key=later.key, document=None))

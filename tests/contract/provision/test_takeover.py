@@ -97,7 +97,7 @@ def test_a_topic_that_was_deleted_and_made_again_has_everything_again_before_a_n
         topic.publish(Source(name=CANARY, tenant=CANARY, write_keys=[key_digest("canary")]))
         node = config_table(topics, "test-node")
         try:
-            eventually(lambda: node.view.sources, 30, "the node has what was published since")
+            eventually(lambda: node.view.sources, 60, "the node has what was published since")
             assert not node.loaded, "a node was ready without the customers' documents"
             provisioner.restart()
             assert node.wait(60)
@@ -128,7 +128,7 @@ def made_anew(bootstrap: str) -> None:
     """Delete the topic, wait until it is gone, and make it."""
     admin = admin_client(bootstrap)
     admin.delete_topics([Topic.CONFIG])[Topic.CONFIG].result(30)
-    eventually(lambda: Topic.CONFIG not in admin.list_topics(timeout=10).topics, 30, "it is gone")
+    eventually(lambda: Topic.CONFIG not in admin.list_topics(timeout=10).topics, 60, "it is gone")
     ensure_topics(bootstrap, topic_specs(2))
 
 
@@ -149,11 +149,11 @@ def test_a_takeover_that_is_killed_halfway_is_finished_by_the_next_provisioner(
     second = ProvisionProcess(topics, dynamodb_local, name, tmp_path / "second.log")
     try:
         eventually(lambda: table.is_adopted(LOCAL), 60, "the second has finished")
-        eventually(second.leads, 30, "its first look is done")
+        eventually(second.leads, 60, "its first look is done")
         found = {(each.tenant, each.key): (each.version, each.document) for each in table.documents(tenant)}
         assert found == {
             (each.tenant, DocumentKey(kind_of(each), each.name)): (VERSION, each) for each in documents
         }
-        eventually(lambda: is_moved(topic, documents), 30)
+        eventually(lambda: is_moved(topic, documents), 60)
     finally:
         second.kill()

@@ -25,7 +25,7 @@ WITH_PODS = (*LASTING, "Job")
 def render(folder: Path) -> list[Manifest]:
     """The manifests that `kubectl apply -k` of a folder would send."""
     done = subprocess.run(
-        ["kubectl", "kustomize", str(folder)], capture_output=True, text=True, check=False, timeout=60
+        ["kubectl", "kustomize", str(folder)], capture_output=True, text=True, check=False, timeout=300
     )
     assert done.returncode == 0, done.stderr
     return [document for document in yaml.safe_load_all(done.stdout) if document]

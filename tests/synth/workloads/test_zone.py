@@ -34,7 +34,7 @@ def rack(**variables: str) -> str | None:
         capture_output=True,
         text=True,
         check=True,
-        timeout=20,
+        timeout=120,
     )
     found = done.stdout.strip()
     return None if found == "unset" else found
@@ -60,7 +60,7 @@ def test_a_process_without_zone_or_map_starts_and_reads_from_leaders() -> None:
 
 
 def test_the_entry_point_passes_on_the_commands_own_words_and_status() -> None:
-    done = subprocess.run([IN_ZONE, "sh", "-c", 'exit "$1"', "sh", "7"], check=False, timeout=20)
+    done = subprocess.run([IN_ZONE, "sh", "-c", 'exit "$1"', "sh", "7"], check=False, timeout=120)
     assert done.returncode == 7
 
 

@@ -29,6 +29,8 @@ pytestmark = pytest.mark.skipif(haproxy() is None, reason="haproxy is not instal
 
 ALL_BLUE = {"blue": 100, "green": 0}
 ALL_GREEN = {"blue": 0, "green": 100}
+ANSWER_SECONDS = 50
+"""HAProxy itself waits a minute for an answer."""
 
 
 class Service:
@@ -44,7 +46,7 @@ class Service:
                 status = 200 if service.healthy or self.path != "/readyz" else 503
                 if self.path == "/slow":
                     service.entered.set()
-                    service.let.wait(30)
+                    service.let.wait(ANSWER_SECONDS)
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(name)))
                 self.end_headers()
@@ -81,7 +83,7 @@ class Running:
     def restart(self) -> None:
         """Kill HAProxy and start it again, as the supervisor does."""
         self.process.send_signal(signal.SIGTERM)
-        self.process.wait(20)
+        self.process.wait(60)
         self.process = self._start()
 
     def reload(self) -> None:
@@ -105,7 +107,7 @@ class Running:
     def get(self, path: str = "/", *, key: str = "") -> str:
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         asked = urllib.request.Request(f"{self.twins.edge.events_url}{path}", headers=headers)
-        with urllib.request.urlopen(asked, timeout=40) as reply:
+        with urllib.request.urlopen(asked, timeout=120) as reply:
             return str(reply.read().decode())
 
     def shares(self, requests: int = 100) -> Counter[str]:
@@ -116,7 +118,7 @@ class Running:
             service.let.set()
             service.end()
         self.process.terminate()
-        self.process.wait(20)
+        self.process.wait(60)
 
 
 @contextmanager
@@ -175,14 +177,14 @@ def test_a_request_in_flight_is_answered_by_the_side_that_has_it_though_the_traf
 ) -> None:
     with ThreadPoolExecutor(1) as pool:
         slow = pool.submit(running.get, "/slow")
-        assert running.services["blue"].entered.wait(20)
+        assert running.services["blue"].entered.wait(ANSWER_SECONDS)
         running.traffic.set_weights(ALL_GREEN)
         assert running.shares(20) == {"green": 20}
         with pytest.raises(NotTakingError, match="blue has not answered 1 requests"):
             running.traffic.wait_drained("blue", 0.2)
         running.services["blue"].let.set()
-        assert slow.result(20) == "blue"
-    running.traffic.wait_drained("blue", 20)
+        assert slow.result(120) == "blue"
+    running.traffic.wait_drained("blue", 60)
 
 
 def test_a_steady_load_loses_no_request_while_the_traffic_moves_to_and_fro(running: Running) -> None:
@@ -202,7 +204,7 @@ def test_a_steady_load_loses_no_request_while_the_traffic_moves_to_and_fro(runni
             running.traffic.set_weights({"blue": 50, "green": 50})
             running.traffic.set_weights(ALL_BLUE)
         stop.set()
-        assert sum(each.result(30) for each in loads) > 0
+        assert sum(each.result(120) for each in loads) > 0
 
 
 def test_a_side_that_dies_gets_nothing_until_it_is_back(running: Running) -> None:
@@ -234,12 +236,12 @@ def test_a_reload_keeps_the_weights_and_loses_no_request_in_flight(running: Runn
     running.traffic.set_weights(ALL_GREEN)
     with ThreadPoolExecutor(1) as pool:
         slow = pool.submit(running.get, "/slow")
-        assert running.services["green"].entered.wait(20)
+        assert running.services["green"].entered.wait(ANSWER_SECONDS)
         running.reload()
         eventually(lambda: _counted_anew(running))
         assert running.shares(20) == {"green": 20}
         running.services["green"].let.set()
-        assert slow.result(20) == "green"
+        assert slow.result(120) == "green"
 
 
 ACME, GLOBEX = "acme-write-key", "globex-write-key"
@@ -302,7 +304,7 @@ def test_weights_decided_on_others_than_those_that_hold_are_refused(running: Run
 
 def test_weights_that_haproxy_does_not_take_are_not_kept(running: Running) -> None:
     running.process.terminate()
-    running.process.wait(20)
+    running.process.wait(60)
     with pytest.raises(HaproxyError, match="does not answer"):
         running.traffic.set_weights(ALL_GREEN)
     assert running.traffic.state().weights == ALL_BLUE

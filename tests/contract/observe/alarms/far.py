@@ -36,7 +36,7 @@ def far() -> Iterator[Far]:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             headers = {name.lower(): value for name, value in self.headers.items()}
             found.requests.append((self.path, headers, body))
-            found.hang.wait(30)
+            found.hang.wait(120)
             self.send_response(found.status)
             for name, value in found.headers.items():
                 self.send_header(name, value)

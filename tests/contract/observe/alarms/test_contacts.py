@@ -39,7 +39,7 @@ def test_a_contact_is_applied_shown_used_and_deleted(topics: str, hifi: Hifi, st
                 alarms.update(stalled())  # over, until it is found again
                 return bool(shop.requests)
 
-            eventually(told, 30, "the contact received nothing")
+            eventually(told, 60, "the contact received nothing")
             assert shop.requests[0][0] == "/alarms"
         finally:
             alarms.close()

@@ -51,7 +51,7 @@ def test_a_customer_is_mailed_what_failed_why_and_how_to_repair_it_and_when_it_i
     with start(ANN, other, **server.settings) as alarms:
         alarms.update(refused())
         alarms.update(stalled("route"))
-        eventually(lambda: len(server.messages) == 2, 30, "the customer got no mail")
+        eventually(lambda: len(server.messages) == 2, 60, "the customer got no mail")
     (sender, to, opened), (_, _, resolved) = server.messages
     assert (sender, to) == ("hifi@example.com", ["ann@example.org"])
     assert opened["Subject"] == "hifi opened: customer hook 404 (shop)"
@@ -76,7 +76,7 @@ def test_a_contact_with_a_webhook_and_an_address_gets_both(
     both = Contact(name="ann", tenant="shop", email="ann@example.org", webhook=receiver.url)
     with start(both, **server.settings) as alarms:
         alarms.update(refused())
-        eventually(lambda: server.messages and receiver.requests, 30, "one of both got nothing")
+        eventually(lambda: server.messages and receiver.requests, 60, "one of both got nothing")
 
 
 def test_what_the_server_does_not_take_is_sent_again_with_the_same_id_and_logged(
@@ -85,7 +85,7 @@ def test_what_the_server_does_not_take_is_sent_again_with_the_same_id_and_logged
     server.answers = ["451 ann@example.org is greylisted", "550 not today"]
     with start(ANN, **server.settings) as alarms:
         alarms.update(refused())
-        eventually(lambda: bool(server.messages), 30, "it was not sent again")
+        eventually(lambda: bool(server.messages), 60, "it was not sent again")
     assert server.tried == 3
     assert "the mail server answered 451" in errors(caplog)
     assert "the mail server answered 550" in errors(caplog)
@@ -97,7 +97,7 @@ def test_a_password_is_given_only_to_a_server_with_a_valid_certificate(
 ) -> None:
     with start(ANN, **server.settings | {"alarm_mail_ca": None}) as alarms:
         alarms.update(refused())
-        eventually(lambda: "certificate is not valid" in errors(caplog), 30, "nothing was tried")
+        eventually(lambda: "certificate is not valid" in errors(caplog), 60, "nothing was tried")
     assert server.messages == []
 
 
@@ -106,7 +106,7 @@ def test_nothing_is_sent_without_encryption(
 ) -> None:
     with mail_server(tmp_path, encrypts=False) as plain, start(ANN, **plain.settings) as alarms:
         alarms.update(refused())
-        eventually(lambda: "lacks STARTTLS" in errors(caplog), 30, "nothing was tried")
+        eventually(lambda: "lacks STARTTLS" in errors(caplog), 60, "nothing was tried")
     assert plain.messages == []
 
 
@@ -115,4 +115,4 @@ def test_an_address_is_not_mailed_and_the_log_says_so_while_no_server_is_configu
 ) -> None:
     with start(ANN, now=wall_clock) as alarms:
         alarms.update(refused())
-        eventually(lambda: "no receiver is configured for mail" in errors(caplog), 30, "nothing is logged")
+        eventually(lambda: "no receiver is configured for mail" in errors(caplog), 60, "nothing is logged")

@@ -30,12 +30,12 @@ def test_a_notice_outlives_the_process_and_is_then_sent_with_the_same_id(
     receiver.status = 503
     with start(alarm_webhook=receiver.url) as alarms:
         alarms.update(stalled("route"))
-        eventually(lambda: bool(receiver.requests), 20, "nothing was tried")
-        eventually(lambda: stored() == 1, 20, "the notice is not kept")
+        eventually(lambda: bool(receiver.requests), 60, "nothing was tried")
+        eventually(lambda: stored() == 1, 60, "the notice is not kept")
     assert stored() == 1
     receiver.status, before = 204, len(receiver.requests)
     with start(alarm_webhook=receiver.url) as alarms:
-        eventually(lambda: alarms.update(stalled("route")) or not stored(), 20, "the notice is still kept")
+        eventually(lambda: alarms.update(stalled("route")) or not stored(), 60, "the notice is still kept")
     assert len(receiver.requests) == before + 1
     assert len({headers["webhook-id"] for _, headers, _ in receiver.requests}) == 1
 
@@ -54,7 +54,7 @@ def test_an_open_alarm_and_a_quiet_window_survive_a_restart(start: Start, store:
         window = alarms.add_window(
             QuietWindow(from_ms=now, until_ms=now + 3_600_000, kinds=[AlarmKind.STALLED], reason="deployment")
         )
-        eventually(lambda: kept(store) == {"route": True}, 20, "the alarm is not stored")
+        eventually(lambda: kept(store) == {"route": True}, 60, "the alarm is not stored")
     with start() as alarms:
         assert alarms.listed(ALL_TENANTS, True) == [before]
         assert alarms.windows() == [window]
@@ -65,7 +65,7 @@ def test_an_open_alarm_and_a_quiet_window_survive_a_restart(start: Start, store:
         assert alarms.remove_window(window.id)
         assert not alarms.remove_window(window.id)
         alarms.update(stalled())
-        eventually(lambda: kept(store) == {"route": False, "retry": False}, 20, "their end is not stored")
+        eventually(lambda: kept(store) == {"route": False, "retry": False}, 60, "their end is not stored")
     with start() as alarms:
         assert alarms.windows() == []
         assert alarms.listed(ALL_TENANTS, True) == []
@@ -80,7 +80,7 @@ def test_an_unavailable_store_delays_no_notice(receiver: Far, secrets: SecretTab
         with pytest.raises(StoreError):
             alarms.restore()
         alarms.update(stalled("route"))
-        eventually(lambda: bool(receiver.notices()), 20, "the operator got no notice")
+        eventually(lambda: bool(receiver.notices()), 60, "the operator got no notice")
         now = wall_clock()
         with pytest.raises(StoreError):
             alarms.add_window(QuietWindow(from_ms=now, until_ms=now + 1_000, reason="deployment"))
@@ -116,7 +116,7 @@ def test_a_store_that_hangs_delays_no_look_and_has_the_last_state_afterwards(
     assert time.monotonic() - began < HANGS_SECONDS / 2
     hanging.released.set()
     last = {"route": False, "ingest": True, "retry": True}
-    eventually(lambda: kept(hanging) == last, 20, "the last state is not stored")
+    eventually(lambda: kept(hanging) == last, 60, "the last state is not stored")
     first.close()
     second = Alarms(settings(), hanging, Catalogue, secrets, wall_clock)
     second.restore()
@@ -132,7 +132,7 @@ def test_failed_writes_are_repeated_when_the_store_is_back(
     first = Alarms(settings(), late, Catalogue, secrets, wall_clock)
     first.update(stalled("route"))
     late.ensure()
-    eventually(lambda: bool(list(late.query("alarm"))), 20, "the alarm was not stored")
+    eventually(lambda: bool(list(late.query("alarm"))), 60, "the alarm was not stored")
     first.close()
     second = Alarms(settings(), late, Catalogue, secrets, wall_clock)
     second.restore()
