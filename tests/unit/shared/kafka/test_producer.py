@@ -63,6 +63,12 @@ async def send(producer: AwaitedProducer) -> None:
     await producer.send(Topic.COLLECTED, [b"1", b"2"], [])
 
 
+async def no_longer_stalled(producer: AwaitedProducer) -> None:
+    async with asyncio.timeout(SECONDS):
+        while producer.stalled:  # noqa: ASYNC110  # no event to wait for
+            await asyncio.sleep(0.01)
+
+
 def test_it_returns_when_every_record_is_confirmed() -> None:
     client = Client()
     run([client], send)
@@ -89,9 +95,7 @@ def test_silence_fails_the_send_after_the_time_and_stalls_until_a_confirmation()
             await send(producer)
         assert producer.stalled
         client.silent = False
-        async with asyncio.timeout(SECONDS):
-            while producer.stalled:  # noqa: ASYNC110  # no event to wait for
-                await asyncio.sleep(0.01)
+        await no_longer_stalled(producer)
 
     run([client], act, ack_seconds=0.1)
 
@@ -110,6 +114,6 @@ def test_a_client_in_fatal_state_is_replaced_and_its_records_fail(monkeypatch: p
         await send(producer)
         later = time.monotonic() + SECONDS + 1
         monkeypatch.setattr("shared.kafka.producer.time", SimpleNamespace(monotonic=lambda: later))
-        assert not producer.stalled, "no record of the former client is waited for"
+        await no_longer_stalled(producer)
 
     run([spent, fresh], act)
