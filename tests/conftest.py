@@ -13,7 +13,7 @@ import pytest
 from botocore.loaders import JSONFileLoader
 from confluent_kafka import OFFSET_END, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from scripts.local.jars import ensure_jars
 from scripts.local.kafka.cluster import Cluster
@@ -24,9 +24,10 @@ from shared.contracts.topics import Topic, topic_specs
 from shared.kafka.admin import admin_client, ensure_topics
 from shared.kafka.config_topic import publish
 
-# No deadline for an example: a busy machine is slow, not wrong.
-settings.register_profile("test", deadline=None, max_examples=30)
-settings.register_profile("proof", deadline=None, max_examples=200)
+# No deadline for an example, nor for making it: a busy machine is slow, not wrong.
+_PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("test", _PATIENT, max_examples=30)
+settings.register_profile("proof", _PATIENT, max_examples=200)
 TIERS = ("test", "proof", "all")
 SIDE_TIMEOUT_SECONDS = 1_800
 
@@ -101,14 +102,22 @@ def delete_records(bootstrap: str, seconds: float = 120.0) -> None:
     """Empty every topic but `config`: Kafka does not truncate compacted topics."""
     admin = admin_client(bootstrap)
     deadline = time.monotonic() + seconds
-    while not set(Topic) <= (found := admin.list_topics(timeout=10).topics).keys():
+    while not set(Topic) <= (found := admin.list_topics(timeout=60).topics).keys():
         assert time.monotonic() < deadline, "a broker does not know all topics"  # just created
         time.sleep(0.2)
-    upto = [TopicPartition(t, p, OFFSET_END) for t in Topic if t != Topic.CONFIG for p in found[t].partitions]
-    while not _deleted(admin, upto):
+    delete_up_to(
+        bootstrap,
+        [TopicPartition(t, p, OFFSET_END) for t in Topic if t != Topic.CONFIG for p in found[t].partitions],
+        seconds,
+    )
+
+
+def delete_up_to(bootstrap: str, places: list[TopicPartition], seconds: float = 120.0) -> None:
+    """Delete what stands before these offsets, whatever leaders move meanwhile."""
+    deadline = time.monotonic() + seconds
+    while not _deleted(admin_client(bootstrap), places):  # a client keeps using its first answer for leaders
         assert time.monotonic() < deadline, "topics cannot be emptied"
         time.sleep(0.2)
-        admin = admin_client(bootstrap)  # a client that asked for the leaders before keeps using its answer
 
 
 def _deleted(admin: AdminClient, upto: list[TopicPartition]) -> bool:

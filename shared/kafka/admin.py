@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
+from typing import TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
@@ -12,6 +13,7 @@ from shared.contracts.topics import REPLICAS, TopicSpec
 from shared.runtime.errors import OperatorError
 from shared.runtime.kafka_config import client_config
 
+T = TypeVar("T")
 _TRY_SECONDS = 5.0
 _PAUSE_SECONDS = 0.2
 
@@ -64,11 +66,11 @@ def ensure_topics(bootstrap: str, specs: Iterable[TopicSpec], seconds: float = 1
     wanted = tuple(specs)
     wait_for_brokers(bootstrap, seconds=seconds)
     admin = admin_client(bootstrap)
-    partitions = topic_partitions(admin)
+    partitions = _answer(lambda: topic_partitions(admin), "topics not known", seconds)
     if new := [_new(spec) for spec in wanted if spec.name not in partitions]:
-        _settle(admin.create_topics(new))
+        _settle(admin.create_topics(new, request_timeout=seconds))
     if more := [_grown(spec) for spec in wanted if 0 < partitions.get(spec.name, 0) < spec.partitions]:
-        _settle(admin.create_partitions(more))
+        _settle(admin.create_partitions(more, request_timeout=seconds))
     _wait_for_partitions(admin, {str(s.name): s.partitions for s in wanted}, seconds)
     wait_in_sync(bootstrap, seconds)
 
@@ -121,7 +123,7 @@ def _settle(futures: Mapping[str, "Future[None]"]) -> None:
     """Wait for the results; a topic that exists already counts as created."""
     for name, future in futures.items():
         try:
-            future.result(timeout=30)
+            future.result()
         except KafkaException as error:
             if error.args[0].code() not in (KafkaError.TOPIC_ALREADY_EXISTS, KafkaError.INVALID_PARTITIONS):
                 raise AdminError(f"topic {name}: {error.args[0].str()}") from error
@@ -143,6 +145,22 @@ def wait_in_sync(bootstrap: str, seconds: float = 180.0) -> None:
     """
     admin = admin_client(bootstrap)
     _wait_until_none(lambda: out_of_sync(admin), "partitions not in sync", seconds)
+
+
+def _answer(ask: Callable[[], T], what: str, seconds: float) -> T:
+    """What the brokers answer; asked again while one of them stands still.
+
+    Raises:
+        AdminError: if they do not answer within `seconds`.
+    """
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            return ask()
+        except KafkaException as error:
+            if time.monotonic() >= deadline:
+                raise AdminError(f"{what} within {seconds:.0f} s: {error.args[0].str()}") from error
+        time.sleep(_PAUSE_SECONDS)
 
 
 def _wait_until_none(waiting: Callable[[], list[str]], what: str, seconds: float) -> None:

@@ -9,18 +9,15 @@ import ssl
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from tests.contract.transmit_rig import Rig
+from tests.contract.transmit_rig import AMPLE, Rig
 from tests.harness.scripted_server import Manner, reply
 from tests.harness.waiting import free_port
-
-SHORT: Final = 1.5
-"""Timeout of a destination that does not answer, seconds; enough to send a request on a busy machine."""
 
 Act = Callable[[Rig], dict[str, Any]]
 """Prepares the far side; returns fields of the destination."""
@@ -68,8 +65,15 @@ async def reset(_: bytes, writer: asyncio.StreamWriter) -> None:
     writer.transport.abort()
 
 
-async def hang(_: bytes, writer: asyncio.StreamWriter) -> None:
-    await asyncio.sleep(60)
+def hangs(rig: Rig) -> dict[str, Any]:
+    """Takes a request and does not answer; the timeout passes as soon as it has come."""
+
+    async def how(_: bytes, writer: asyncio.StreamWriter) -> None:
+        rig.let_pass(AMPLE)
+        await asyncio.Event().wait()
+
+    rig.server.manners["/"] = how
+    return {"timeout_seconds": AMPLE}
 
 
 def partly(rig: Rig) -> dict[str, Any]:
@@ -94,27 +98,25 @@ def resets_in_the_request(rig: Rig) -> dict[str, Any]:
 
 
 def reads_nothing(rig: Rig) -> dict[str, Any]:
-    """Accepts the connection, and reads nothing beyond the socket's buffer."""
+    """Accepts the connection, and reads nothing beyond the socket's buffer; then the timeout passes."""
     listener = socket.create_server(("127.0.0.1", 0))
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.transport.pause_reading()  # type: ignore[attr-defined]
-        await asyncio.sleep(60)
+        rig.let_pass(AMPLE)
+        await asyncio.Event().wait()
 
     port = rig.listen(serve, sock=listener)
     return {
         "options": {"url": f"http://127.0.0.1:{port}/"},
-        "timeout_seconds": SHORT,
+        "timeout_seconds": AMPLE,
         "max_bytes": 8 * 1024 * 1024,
     }
 
 
 def leads_to(url: str) -> Act:
-    return lambda _: {
-        "options": {"url": url.format(closed=free_port())},
-        "timeout_seconds": 2.0,
-    }
+    return lambda _: {"options": {"url": url.format(closed=free_port())}}
 
 
 def speaks_no_tls(rig: Rig) -> dict[str, Any]:

@@ -103,7 +103,7 @@ def url(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture
 def fast() -> Iterator[Rig]:
-    """The fast lane, which waits 0.5 s for an answer and 1 s for a slot."""
+    """The fast lane, which waits 0.5 s for an answer and 1 s for a slot: for what must not come in time."""
     found = Rig(lane="fast")
     yield found
     found.close()

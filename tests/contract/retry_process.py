@@ -8,6 +8,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 from shared.contracts import headers as h
 from shared.contracts.topics import RETRY_DELAYS, Topic
+from shared.kafka.admin import admin_client
 from shared.kafka.background_reader import reader_config
 from shared.kafka.offset_range_reader import OffsetRangeReader
 from shared.kafka.progress_group import group_name
@@ -38,6 +39,8 @@ def put(topics: Topics, topic: Topic, numbers: range, not_before_ms: int) -> Non
 class RetryProcess(ServiceProcess):
     """retry on a port of its own."""
 
+    stop_seconds = request_seconds = 60
+
     def __init__(self, bootstrap: str, log: Path, **settings: str) -> None:
         super().__init__("pipelines.data.retry", log, {"HIFI_BOOTSTRAP": bootstrap} | hifi_settings(settings))
         self.usage = psutil.Process(self.process.pid)
@@ -62,8 +65,8 @@ def left_over(bootstrap: str) -> int:
     consumer = Consumer(reader_config(bootstrap, "test") | {"group.id": group_name("retry")})
     try:
         places = [TopicPartition(topic, 0) for topic in RETRY_DELAYS]
-        ends = [retained_offsets(consumer, place, seconds=10) for place in places]
-        read = consumer.committed(places, timeout=10)
+        ends = [retained_offsets(consumer, place, seconds=60) for place in places]
+        read = consumer.committed(places, timeout=60)
         return sum(end - max(at.offset, low) for at, (low, end) in zip(read, ends, strict=True))
     finally:
         consumer.close()
@@ -73,10 +76,16 @@ def written(bootstrap: str, topic: Topic = Topic.RETRY_OUT) -> int:
     """Number of records of a topic with one partition."""
     consumer = Consumer(reader_config(bootstrap, "test"))
     try:
-        low, end = retained_offsets(consumer, TopicPartition(topic, 0), seconds=10)
+        low, end = retained_offsets(consumer, TopicPartition(topic, 0), seconds=60)
         return end - low
     finally:
         consumer.close()
+
+
+def members(bootstrap: str) -> int:
+    """How many processes the brokers take for members of the group."""
+    admin, group = admin_client(bootstrap), group_name("retry")
+    return len(admin.describe_consumer_groups([group])[group].result(60).members)
 
 
 def distinct(bootstrap: str, topic: Topic) -> int:

@@ -20,7 +20,7 @@ async def error_of(left: datetime.timedelta, host: str) -> str:
     port = server.sockets[0].getsockname()[1]
     request = HttpRequest(url=f"https://{host}:{port}/", headers={}, body=b"{}")
     async with server, aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=trust)) as session:
-        answer = await post(session, request, 5)
+        answer = await post(session, request, 60)
     return getattr(answer, "error", "")
 
 

@@ -52,7 +52,7 @@ def _canary() -> Iterator[int]:
     thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
     thread.start()
     try:
-        yield asyncio.run_coroutine_threadsafe(ports.get(), loop).result(10)
+        yield asyncio.run_coroutine_threadsafe(ports.get(), loop).result(60)
     finally:
         loop.call_soon_threadsafe(ended.set)
         thread.join()
@@ -77,7 +77,7 @@ def test_a_head_or_trailers_without_end_are_cut_off(server: str, flood: str) -> 
     first, block = _FLOODS[flood]
     with _SERVERS[server]() as port:
         sent = 0
-        with socket.create_connection((_HOST, port), timeout=20) as connection, suppress(OSError):
+        with socket.create_connection((_HOST, port), timeout=60) as connection, suppress(OSError):
             connection.sendall(first)
             while sent < _FLOOD_BYTES:
                 connection.sendall(block)
@@ -97,7 +97,7 @@ def test_a_head_up_to_the_bound_is_served_and_one_beyond_is_431(size: int, statu
 def test_pipelined_requests_behind_a_large_body_are_all_answered() -> None:
     body = b"POST /x HTTP/1.1\r\nhost: x\r\ncontent-length: 200000\r\n\r\n" + b"y" * 200_000
     gets = (_HEAD + b"\r\n") * 499 + _HEAD + b"connection: close\r\n\r\n"
-    with _uvicorn() as port, socket.create_connection((_HOST, port), timeout=20) as connection:
+    with _uvicorn() as port, socket.create_connection((_HOST, port), timeout=60) as connection:
         connection.sendall(body + gets)
         received = b""
         while piece := connection.recv(65_536):
@@ -111,7 +111,7 @@ def test_a_client_that_goes_away_leaves_no_line_that_is_not_json(
 ) -> None:
     with _SERVERS[server]() as port:
         for _ in range(5):
-            with socket.create_connection((_HOST, port), timeout=20) as connection:
+            with socket.create_connection((_HOST, port), timeout=60) as connection:
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
                 connection.sendall(_HEAD)
         assert _answer(port, _HEAD + b"connection: close\r\n\r\n") == 200
@@ -125,6 +125,6 @@ def test_the_canary_waits_for_a_body_no_longer_than_its_bound(monkeypatch: pytes
 
 
 def _answer(port: int, request: bytes) -> int:
-    with socket.create_connection((_HOST, port), timeout=20) as connection:
+    with socket.create_connection((_HOST, port), timeout=60) as connection:
         connection.sendall(request)
         return int(connection.recv(65_536).split()[1])

@@ -25,7 +25,7 @@ def topic(brokers: Cluster) -> Topic:
     name = f"tail-{uuid.uuid4()}"
     admin = admin_client(brokers.bootstrap)
     (created,) = admin.create_topics([NewTopic(name, 2, 3)]).values()
-    created.result(30)
+    created.result(60)
     return cast(Topic, name)
 
 
@@ -47,13 +47,13 @@ def write(bootstrap: str, topic: Topic, *values: bytes, timestamp: int = 0) -> N
     producer = Producer(producer_config(bootstrap, "test"))
     for value in values:
         producer.produce(topic, value, timestamp=timestamp)
-    assert producer.flush(30) == 0
+    assert producer.flush(60) == 0
 
 
 def test_empty_topic_is_loaded_at_once(brokers: Cluster, topic: Topic) -> None:
     with tail(brokers.bootstrap, topic, 1000) as (reader, taken):
-        assert reader.wait(30)
-        assert reader.catch_up(10)
+        assert reader.wait(60)
+        assert reader.catch_up(60)
         assert taken == []
 
 
@@ -62,7 +62,7 @@ def test_window_counts_back_from_the_newest_record_not_from_now(brokers: Cluster
     write(brokers.bootstrap, topic, *(b"old-%d" % n for n in range(20)), timestamp=long_ago - 200_000)
     write(brokers.bootstrap, topic, *(b"new-%d" % n for n in range(20)), timestamp=long_ago)
     with tail(brokers.bootstrap, topic, 180_000) as (reader, taken):
-        assert reader.wait(30)
+        assert reader.wait(60)
         assert set(taken) == {b"new-%d" % n for n in range(20)}
 
 
@@ -70,10 +70,10 @@ def test_caught_up_means_that_everything_acknowledged_before_was_taken(
     brokers: Cluster, topic: Topic
 ) -> None:
     with tail(brokers.bootstrap, topic, 60_000) as (reader, taken):
-        assert reader.wait(30)
+        assert reader.wait(60)
         for n in range(20):
             write(brokers.bootstrap, topic, b"%d" % n)
-            assert reader.catch_up(10)
+            assert reader.catch_up(60)
             assert b"%d" % n in taken
 
 

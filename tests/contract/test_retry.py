@@ -14,7 +14,7 @@ from pipelines.data.retry.drain_rate import MIN_RECORDS
 from shared.contracts import headers as h
 from shared.contracts.topics import RETRY_DELAYS, Topic
 from shared.runtime.clock import wall_clock
-from tests.contract.retry_process import RetryProcess, distinct, key, left_over, put, written
+from tests.contract.retry_process import RetryProcess, distinct, key, left_over, members, put, written
 from tests.harness.service_process import stop_all
 from tests.harness.topics import Topics, outbound_headers
 from tests.harness.waiting import eventually
@@ -24,8 +24,11 @@ MIB = 1024 * 1024
 FULL = MAX_RECORDS + 1_000
 """More records than a delay queue takes."""
 
-LOST_SECONDS = 9
-"""Longer than the six seconds after which the brokers give a member's partitions away."""
+PATIENT = 120
+"""Seconds; a new cluster makes its groups' topic first."""
+
+IN_TIME_MS = 25_000
+"""Less than the shortest delay of a topic, which a record must not wait for again."""
 
 
 @pytest.fixture
@@ -43,7 +46,7 @@ def start(topics: str, tmp_path: Path) -> Iterator[Start]:
 
 def test_records_leave_when_they_are_due_and_the_unreadable_for_quarantine(topics: str, start: Start) -> None:
     side, process = Topics(topics), start()
-    eventually(lambda: process.ready() and len(process.holds()) == len(RETRY_DELAYS))
+    eventually(lambda: process.ready() and len(process.holds()) == len(RETRY_DELAYS), PATIENT)
     assert process.request("GET", "/healthz").status == 200
     soon = wall_clock() + 1_500
     put(side, Topic.RETRY_IN_1H, range(3), wall_clock() - 1)
@@ -52,7 +55,7 @@ def test_records_leave_when_they_are_due_and_the_unreadable_for_quarantine(topic
     put(side, Topic.RETRY_IN_5M, range(3, 6), soon)
     put(side, Topic.RETRY_IN_30S, range(6, 9), soon)
     put_at = wall_clock()
-    eventually(lambda: written(topics) == 9 and len(side.all_of(Topic.QUARANTINE)) == 2)
+    eventually(lambda: written(topics) == 9 and len(side.all_of(Topic.QUARANTINE)) == 2, PATIENT)
 
     found = {message.key(): message for message in side.all_of(Topic.RETRY_OUT)}
     assert set(found) == {key(number) for number in range(9)}
@@ -61,7 +64,7 @@ def test_records_leave_when_they_are_due_and_the_unreadable_for_quarantine(topic
     assert not {h.NOT_BEFORE, h.REASON} & set(headers)
     for number in range(3, 9):
         at_ms = found[key(number)].timestamp()[1]
-        assert soon <= at_ms <= max(soon, put_at) + 10_000
+        assert soon <= at_ms <= max(soon, put_at) + IN_TIME_MS
 
     rubbish, bare = side.all_of(Topic.QUARANTINE)
     said = dict(rubbish.headers() or [])
@@ -73,9 +76,7 @@ def test_records_leave_when_they_are_due_and_the_unreadable_for_quarantine(topic
     metrics = process.request("GET", "/metrics").text
     assert 'hifi_retry_released_records_total{topic="retry_in.1h"} 3.0' in metrics
     assert "hifi_retry_quarantined_records_total 2.0" in metrics
-    began = time.monotonic()
     assert process.stop() == 0, process.log.read_text()
-    assert time.monotonic() - began < 10
     assert left_over(topics) == 0, "offsets of written records are committed"
 
 
@@ -107,13 +108,13 @@ def test_a_full_queue_that_a_suspended_member_lost_and_got_back_is_read_again(
     side, due_ms = Topics(topics), wall_clock() + 25_000
     put(side, Topic.RETRY_IN_5M, range(FULL), due_ms)
     process = start(spread="0.1")
-    eventually(lambda: len(process.holds()) == len(RETRY_DELAYS))
+    eventually(lambda: len(process.holds()) == len(RETRY_DELAYS), PATIENT)
     eventually(lambda: process.usage.cpu_percent(0.5) < 20, every=0)
     process.process.send_signal(signal.SIGSTOP)
-    time.sleep(LOST_SECONDS)
+    eventually(lambda: members(topics) == 0, PATIENT, "the brokers give its partitions away", every=0.5)
     process.process.send_signal(signal.SIGCONT)
-    eventually(lambda: process.log.read_text().count("partitions assigned") > 1, 90, "it lost them")
-    eventually(lambda: left_over(topics) == 0, 90)
+    eventually(lambda: process.log.read_text().count("partitions assigned") > 1, PATIENT, "it lost them")
+    eventually(lambda: left_over(topics) == 0, 2 * PATIENT)
     assert distinct(topics, Topic.RETRY_OUT) == FULL
 
 

@@ -60,7 +60,7 @@ def test_a_secret_is_there_as_soon_as_a_document_names_it(manager: Any) -> None:
     with pytest.raises(UnknownSecretError):
         secrets.get("secret://a")
     secrets.want({"a"})
-    assert secrets.wait(10)
+    assert secrets.wait(60)
     assert secrets.get("secret://a") == "1"
     secrets.stop()
 

@@ -1,6 +1,7 @@
 """Spans at a receiver on a real socket: what its answers mean."""
 
 import pytest
+from opentelemetry.exporter.otlp.common import http
 
 from pipelines.control.trace.otlp import OtlpExporter, Outcome
 from pipelines.control.trace.spans import Span
@@ -34,19 +35,23 @@ SPAN = Span(
         (503, Outcome.UNAVAILABLE),
     ],
 )
-def test_only_what_is_said_about_the_spans_themselves_is_for_good(status: int, outcome: Outcome) -> None:
+def test_only_what_is_said_about_the_spans_themselves_is_for_good(
+    status: int, outcome: Outcome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "_MAX_RETRIES", 1)
     receiver = SpanReceiver(free_port())
     receiver.status = status
     with listening(receiver):
-        exporter = OtlpExporter(f"http://127.0.0.1:{receiver.port}", "test", 0.5)
+        exporter = OtlpExporter(f"http://127.0.0.1:{receiver.port}", "test", 60)
         assert exporter.export([SPAN]) is outcome
         exporter.close()
 
 
-def test_an_earlier_refusal_says_nothing_of_a_receiver_that_is_gone() -> None:
+def test_an_earlier_refusal_says_nothing_of_a_receiver_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "_MAX_RETRIES", 1)
     receiver = SpanReceiver(free_port())
     receiver.status = 400
-    exporter = OtlpExporter(f"http://127.0.0.1:{receiver.port}", "test", 0.5)
+    exporter = OtlpExporter(f"http://127.0.0.1:{receiver.port}", "test", 60)
     with listening(receiver):
         assert exporter.export([SPAN]) is Outcome.REFUSED
     assert exporter.export([SPAN]) is Outcome.UNAVAILABLE

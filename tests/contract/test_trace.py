@@ -25,7 +25,7 @@ STAGES = (
 class TraceProcess(ServiceProcess):
     """trace on a port of its own."""
 
-    request_seconds = 5
+    stop_seconds = request_seconds = 60
 
     def __init__(self, bootstrap: str, endpoint_port: int, log: Path) -> None:
         environment = {
@@ -107,8 +107,8 @@ def test_each_node_is_a_span_of_the_events_chain_and_the_unreadable_is_passed_ov
         side.put(Topic.TRACES, b"rubbish", [], None)
         put(side, "e1")
         put(side, "e2")
-        eventually(lambda: receiver.spans == {trace_of(one): chain(one) for one in ("e1", "e2")})
-        eventually(lambda: "hifi_trace_exported_spans_total 8.0" in process.get("/metrics"))
+        eventually(lambda: receiver.spans == {trace_of(one): chain(one) for one in ("e1", "e2")}, 120)
+        eventually(lambda: "hifi_trace_exported_spans_total 8.0" in process.get("/metrics"), 120)
         assert "hifi_trace_unreadable_records_total 1.0" in process.get("/metrics")
         assert json.loads(process.get("/readyz"))["ready"]
         assert process.stop() == 0
@@ -118,20 +118,20 @@ def test_unacknowledged_spans_are_sent_again_also_by_the_next_process(topics: st
     side, receiver = Topics(topics), SpanReceiver(free_port())
     process = start(receiver.port)
     put(side, "e1")
-    eventually(lambda: '"exports": false' in process.get("/readyz"))
+    eventually(lambda: '"exports": false' in process.get("/readyz"), 120)
     assert process.stop() == 0, "without a receiver it must still stop"
 
     receiver.status = 503
     with listening(receiver):
         process = start(receiver.port)
-        eventually(lambda: receiver.refused > 1)
+        eventually(lambda: receiver.refused > 1, 120)
         assert receiver.spans == {}
         receiver.status = 200
-        eventually(lambda: receiver.spans == {trace_of("e1"): chain("e1")})
-        eventually(lambda: '"ready": true' in process.get("/readyz"))
+        eventually(lambda: receiver.spans == {trace_of("e1"): chain("e1")}, 120)
+        eventually(lambda: '"ready": true' in process.get("/readyz"), 120)
         assert process.stop() == 0
         receiver.spans.clear()
         start(receiver.port)
         put(side, "e2")
-        eventually(lambda: bool(receiver.spans))
+        eventually(lambda: bool(receiver.spans), 120)
         assert list(receiver.spans) == [trace_of("e2")], "acknowledged spans are not sent again"

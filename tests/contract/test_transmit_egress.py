@@ -111,7 +111,7 @@ def reason(rows: list[Row]) -> str:
 
 
 def send_to(rig: Rig, url: str) -> list[Row]:
-    rig.pipe("p1", "/", options={"url": url}, timeout_seconds=2.0)
+    rig.pipe("p1", "/", options={"url": url})
     return rig.deliver(flat_batch([row(1)]))
 
 

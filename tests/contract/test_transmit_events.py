@@ -13,7 +13,7 @@ from shared.connectors.spec import ConnectorSpec
 from shared.contracts import headers as h
 from shared.contracts.documents import Destination
 from shared.contracts.topics import Topic
-from tests.contract.transmit_rig import Rig, header, receipts, records
+from tests.contract.transmit_rig import AMPLE, Rig, header, receipts, records
 from tests.harness.scripted_server import reply
 from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
@@ -90,7 +90,7 @@ def test_no_first_try_stops_a_failing_destination_from_being_retried(rig: Rig, f
 def test_a_task_takes_no_more_than_it_may_have_under_way(rig: Rig) -> None:
     rig.server.answer("/", reply(200))
     rig.pipe("p1", "/", max_events=1)
-    task = rig.task(deadline=5.0)
+    task = rig.task(deadline=AMPLE)
     list(task.take(flat_batch([row(n, value=b'"%s"' % (b"x" * 1000)) for n in range(10)])))
     assert 10_000 < task.unsettled_bytes < 20_000
     while task.waiting:

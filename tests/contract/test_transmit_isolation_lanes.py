@@ -1,49 +1,65 @@
 """Events move between the fast and the slow lane by rule, and none is lost, on real sockets."""
 
 import asyncio
+from collections.abc import Iterator
 
 import pytest
 
+from pipelines.data.transmit.delivery.timeout import WaitLimits
 from shared.contracts import headers as h
 from shared.contracts.documents import Limits
 from shared.contracts.topics import Topic
 from shared.runtime.clock import wall_clock
-from tests.contract.lanes import asked, ids, late
-from tests.contract.transmit_rig import Rig, receipts, records
+from tests.contract.lanes import PATIENCE, asked, ids, late
+from tests.contract.transmit_rig import AMPLE, Rig, receipts, records
 from tests.harness.scripted_server import reply
 from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
+SLOW = 0.3
+"""Seconds."""
 
-@pytest.mark.parametrize("seconds", [3.0, 60.0])
-def test_the_fast_lane_waits_once_and_then_hands_on_at_once(fast: Rig, seconds: float) -> None:
-    late(fast, "/late", seconds)
-    fast.server.answer("/", reply(200))
-    fast.pipe("late", "/late")
-    fast.pipe("fine", "/")
-    rows = fast.deliver(flat_batch([row(1, pipe="late"), row(2, pipe="fine")]))
-    assert 0.5 <= fast.seconds < seconds
+
+@pytest.fixture
+def lasting() -> Iterator[Rig]:
+    """The fast lane, which waits for every answer; destinations that take more than SLOW leave it."""
+    found = Rig(lane="fast", patience=AMPLE, slow=SLOW)
+    yield found
+    found.close()
+
+
+@pytest.mark.parametrize("seconds", [30.0, 60.0])
+def test_the_fast_lane_waits_once_and_then_hands_on_at_once(patient: Rig, seconds: float) -> None:
+    late(patient, "/late", seconds)
+    patient.server.answer("/", reply(200))
+    patient.pipe("late", "/late")
+    patient.pipe("fine", "/")
+    rows = patient.deliver(flat_batch([row(1, pipe="late"), row(2, pipe="fine")]))
+    assert PATIENCE <= patient.seconds < seconds
     (moved,) = records(rows)
     assert (moved.topic, moved.key, moved.value) == (Topic.OUTBOUND_SLOW, row(1)["key"], row(1)["value"])
     assert dict(moved.headers)[h.ATTEMPT] == b"1"
-    assert abs(int(dict(moved.headers)[h.FIRST_TRY] or b"") - wall_clock()) < 5_000
+    assert abs(int(dict(moved.headers)[h.FIRST_TRY] or b"") - wall_clock()) < 60_000
     assert [(r.pipe, r.result) for r in receipts(rows)] == [
         ("fine", "delivered")
     ]  # the other has no receipt yet
 
-    rows = fast.deliver(flat_batch([row(n, pipe="late") for n in range(3, 9)] + [row(9, pipe="fine")]))
-    assert fast.seconds < seconds
+    rows = patient.deliver(flat_batch([row(n, pipe="late") for n in range(3, 9)] + [row(9, pipe="fine")]))
+    assert patient.seconds < seconds
     assert ids(rows, Topic.OUTBOUND_SLOW) == [f"e{n}" for n in range(3, 9)]
     assert h.FIRST_TRY not in dict(records(rows)[0].headers)  # these were not tried
-    assert asked(fast)["/late"] == 1
+    assert asked(patient)["/late"] == 1
 
 
-def test_a_destination_that_is_always_a_little_slow_leaves_the_fast_lane_too(fast: Rig) -> None:
-    late(fast, "/", 0.45)
-    fast.pipe("p1", "/", max_events=1)
-    for n in range(12):
-        fast.deliver(flat_batch([row(10 * n), row(10 * n + 1)]))
-    assert fast.seconds < 0.45
-    assert 8 <= asked(fast)["/"] <= 20
+def test_a_destination_that_is_always_a_little_slow_leaves_the_fast_lane_too(lasting: Rig) -> None:
+    late(lasting, "/", 2.5 * SLOW)  # of which transmit counts less while it stands still
+    lasting.pipe("p1", "/", max_events=1)
+    lasting.deliver(flat_batch([row(1)]))
+    for n in range(1, 12):
+        before = asked(lasting)["/"]
+        rows = lasting.deliver(flat_batch([row(10 * n), row(10 * n + 1)]))
+    assert ids(rows, Topic.OUTBOUND_SLOW) == ["e110", "e111"]
+    assert before == asked(lasting)["/"], "handed on without a request"
+    assert 3 <= before <= 20, "not for a single request"
 
 
 def test_nothing_is_lost_at_the_move(fast: Rig) -> None:
@@ -55,6 +71,7 @@ def test_nothing_is_lost_at_the_move(fast: Rig) -> None:
 
 
 def test_a_backlog_that_a_destination_takes_quickly_stays_in_the_fast_lane(patient: Rig) -> None:
+    patient.wait_limits = WaitLimits(answer=AMPLE, turn=AMPLE)
     late(patient, "/", 0.05)
     patient.pipe("p1", "/", max_events=1)
     rows = patient.deliver(flat_batch([row(n) for n in range(60)]))
@@ -63,28 +80,34 @@ def test_a_backlog_that_a_destination_takes_quickly_stays_in_the_fast_lane(patie
 
 
 def test_events_without_a_slot_in_time_go_to_the_slow_lane(fast: Rig) -> None:
+    fast.wait_limits = WaitLimits(answer=AMPLE, turn=1.0)
     late(fast, "/", 0.15)
     fast.pipe("p1", "/", max_events=1, limits=Limits(requests=1))
     rows = fast.deliver(flat_batch([row(n) for n in range(30)]))
-    assert 1.0 <= fast.seconds < 30 * 0.15, "one after the other"
+    assert fast.seconds >= 1.0
     assert len(ids(rows, Topic.OUTBOUND_SLOW)) + len(receipts(rows)) == 30
-    assert len(fast.server.bodies) == len(receipts(rows)) >= 5
+    assert 1 <= len(fast.server.bodies) == len(receipts(rows)) < 30, "one after the other"
 
 
 def test_events_beyond_the_rate_go_to_the_slow_lane_at_once(fast: Rig) -> None:
     fast.server.answer("/", reply(200))
     fast.pipe("p1", "/", max_events=10, limits=Limits(rate=50))
     rows = fast.deliver(flat_batch([row(n) for n in range(200)]))
-    assert fast.seconds < 2.0, "at the rate, half of them take two seconds"
-    assert len(ids(rows, Topic.OUTBOUND_SLOW)) + sum(len(r.ids) for r in receipts(rows)) == 200
+    moved = ids(rows, Topic.OUTBOUND_SLOW)
+    assert moved, "at the rate, they take three seconds"
+    assert len(moved) + sum(len(r.ids) for r in receipts(rows)) == 200
 
 
 def test_the_slow_lane_keeps_the_rate_and_the_number_of_requests(slow: Rig) -> None:
     busy = most = 0
+    full = asyncio.Event()
 
     async def count(_: bytes, writer: asyncio.StreamWriter) -> None:
         nonlocal busy, most
         busy, most = busy + 1, max(most, busy + 1)
+        if busy == 3:
+            full.set()
+        await full.wait()
         await asyncio.sleep(0.02)
         busy -= 1
         writer.write(reply(200))
@@ -94,7 +117,7 @@ def test_the_slow_lane_keeps_the_rate_and_the_number_of_requests(slow: Rig) -> N
     rows = slow.deliver(flat_batch([row(n) for n in range(200)]))
     assert {r.result for r in receipts(rows)} == {"delivered"}
     assert most == 3
-    assert 0.9 <= slow.seconds < 2.0
+    assert 0.9 <= slow.seconds < AMPLE / 2
 
 
 def test_a_copy_in_the_same_batch_says_too_that_a_destination_is_quick_again(slow: Rig) -> None:
@@ -123,8 +146,10 @@ def test_the_slow_lane_says_when_a_destination_is_quick_again_and_the_fast_lane_
     fast.pipe("p1", "/")
     fast.deliver(flat_batch([row(1)]))
     fast.server.answer("/", reply(200))
-    too_early, of_another = (("t", "p1"), wall_clock()), (("other", "p1"), wall_clock() + 10_000)
+    fast.wait_limits = WaitLimits(answer=AMPLE, turn=AMPLE)
+    moved_ms = fast.gate("t", "p1").pace.since_ms
+    too_early, of_another = (("t", "p1"), moved_ms + 9_000), (("other", "p1"), moved_ms + 10_000)
     fast.admission.note_recovered([too_early, of_another])
     assert ids(fast.deliver(flat_batch([row(2)])), Topic.OUTBOUND_SLOW) == ["e2"]
-    fast.admission.note_recovered([(("t", "p1"), wall_clock() + 10_000)])
+    fast.admission.note_recovered([(("t", "p1"), moved_ms + 10_000)])
     assert [r.result for r in receipts(fast.deliver(flat_batch([row(3)])))] == ["delivered"]

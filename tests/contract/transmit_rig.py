@@ -54,6 +54,12 @@ class Held:
 
 _TENANT: Final = "t"
 
+AMPLE: Final = 60.0
+"""Seconds: more than anything takes that comes at once, also if the machine stands still for a while."""
+
+BREAKER_SECONDS: Final = 600.0
+"""How long a lane's breaker stays open at first: longer than a test lasts, unless `let_pass` ends it."""
+
 
 class Rig:
     """One server, one worker's loop; `deliver` runs one task over events and gives the rows it writes.
@@ -69,24 +75,29 @@ class Rig:
         patience: float = 0.5,
         canary_egress: EgressPolicy | None = None,
         *,
-        breaker_pause: float = 0.3,
+        slow: float = AMPLE,
     ) -> None:
         """By default the lane is the slow one, which waits for every destination, and no breaker ever opens.
 
         `patience` is the fast lane's wait for an answer, in seconds; for a slot it waits twice as long.
-        `breaker_pause`: how long a lane's breaker stays open, seconds.
+        `slow`: the average duration of requests above which a destination leaves the fast lane, seconds.
+        A breaker stays open for BREAKER_SECONDS.
         """
         self._far, self._near = Loop(), Loop()
         never = BreakerThresholds(failures=10_000, wasted=10_000)
-        breaking = BreakerThresholds(pause=breaker_pause) if lane else never
-        slowness = lanes.LaneThresholds(slow=0.8 * patience)
-        rules = AdmissionPolicy(lane=lane or "slow", breaking=breaking, slowness=slowness)
+        breaking = BreakerThresholds(wasted=AMPLE, pause=BREAKER_SECONDS, pause_limit=2 * BREAKER_SECONDS)
+        slowness = lanes.LaneThresholds(slow=slow, quick=AMPLE)
+        rules = AdmissionPolicy(lane=lane or "slow", breaking=breaking if lane else never, slowness=slowness)
+        self._passed = 0.0
+        """Seconds by which the clock of transmit's loop is ahead."""
+        real_time = self._near.loop.time
+        self._near.loop.time = lambda: real_time() + self._passed  # type: ignore[method-assign]
         self.admission = Admission(rules, wall_clock, self._near.loop.time)
         self.wait_limits = WaitLimits(answer=patience, turn=2 * patience) if lane == "fast" else WaitLimits()
         self._listening: list[asyncio.Server] = []
         self.server = Server(self._far)
         self._documents: dict[bytes, Entry] = {}
-        self.deliveries = DeliveryHistory(DedupWindow(60_000, 1000))
+        self.deliveries = DeliveryHistory(DedupWindow(600_000, 1000))
         self.session = self._near.run(self._open(egress, resolver))
         self._canary_session = self._near.run(self._open(canary_egress or egress, resolver))
         self.secrets = Held()
@@ -152,6 +163,13 @@ class Rig:
         self._near.close()
         self._far.close()
 
+    def let_pass(self, seconds: float) -> None:
+        """Let the clock of transmit's loop jump: what waits there for so long need not be waited for."""
+        self._near.run(self._let_pass(seconds))
+
+    async def _let_pass(self, seconds: float) -> None:
+        self._passed += seconds
+
     def forget_names(self) -> None:
         """Make transmit resolve every name again."""
         self._near.run(self._forget_names())
@@ -161,14 +179,14 @@ class Rig:
         assert isinstance(connector, aiohttp.TCPConnector)
         connector.clear_dns_cache()
 
-    def settled(self, holds: Callable[[], bool], seconds: float = 5.0) -> None:
+    def settled(self, holds: Callable[[], bool], seconds: float = AMPLE) -> None:
         """Wait for a condition that the loops bring about; fail if it does not hold in time."""
         until = time.monotonic() + seconds
         while not holds():
             assert time.monotonic() < until, "did not come true in time"
             time.sleep(0.01)
 
-    def wait_disconnected(self, seconds: float = 5.0) -> None:
+    def wait_disconnected(self, seconds: float = AMPLE) -> None:
         """Wait until transmit has no connection to the server; fail if one stays open."""
         until = time.monotonic() + seconds
         while held := self.connections():
@@ -189,6 +207,7 @@ class Rig:
         """A pipe, and a destination of the same name, of any kind, which `owner` may own."""
         shape = {field: fields.pop(field) for field in ("masks", "transform") if field in fields}
         fields.setdefault("limits", Limits(requests=4))
+        fields.setdefault("timeout_seconds", AMPLE)
         tenant = fields.pop("tenant", _TENANT)
         owner = fields.pop("owner", tenant)
         batch = Batch(
@@ -213,9 +232,9 @@ class Rig:
 
     def forget_deliveries(self) -> None:
         """Forget earlier deliveries, so that the same ids count as new."""
-        self.deliveries = DeliveryHistory(DedupWindow(60_000, 1000))
+        self.deliveries = DeliveryHistory(DedupWindow(600_000, 1000))
 
-    def deliver(self, *batches: pa.RecordBatch, deadline: float = 5.0) -> list[Row]:
+    def deliver(self, *batches: pa.RecordBatch, deadline: float = AMPLE) -> list[Row]:
         """Run one task to its end."""
         task, began = self.task(deadline), time.monotonic()
         rows: list[Row] = []

@@ -76,7 +76,7 @@ def test_a_waiting_driver_has_the_node_as_soon_as_the_other_is_killed_and_not_wh
         waiting.join(0.5)
         assert waiting.is_alive()
         end_processes((ProcessId(process.pid, psutil.Process(process.pid).create_time()),))
-        waiting.join(10)
+        waiting.join(60)
         assert not waiting.is_alive()
 
 

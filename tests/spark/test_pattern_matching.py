@@ -59,7 +59,7 @@ def test_a_wildcard_over_a_long_text_takes_no_longer_than_reading_it(spark: Spar
     began = time.monotonic()
 
     assert matched(spark, [(pattern, "t", text), (pattern, "t", text[:-2] + b'b"}')]) == [False, True]
-    assert time.monotonic() - began < 120  # with backtracking it would take hours
+    assert time.monotonic() - began < 300  # with backtracking it would take hours
 
 
 _PLAYER = json.dumps(

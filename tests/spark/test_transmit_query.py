@@ -89,8 +89,9 @@ def test_every_record_comes_to_its_end(
     spark: SparkSession, spark_settings: SparkSettings, topics: str, sink: Sink, tmp_path: Path
 ) -> None:
     side = Topics(topics)
-    side.publish(*pipe_to("good", sink.url("/200")), *pipe_to("bad", sink.url("/404")))
-    side.publish(*pipe_to("ill", sink.url("/500")))
+    for name, status in (("good", 200), ("bad", 404), ("ill", 500)):
+        destination, pipe = pipe_to(name, sink.url(f"/{status}"))
+        side.publish(msgspec.structs.replace(destination, timeout_seconds=10.0), pipe)  # the longest
     for n in range(50):
         side.event("good", n)
         side.event("good", n)  # as a replay upstream does

@@ -12,7 +12,7 @@ from tests.proven import Record, keep, proven
 _WAITS = """
 import pathlib, time
 print("waiting now", flush=True)
-deadline = time.monotonic() + 20
+deadline = time.monotonic() + 120
 while not pathlib.Path("made").exists():
     assert time.monotonic() < deadline, "no part ran meanwhile"
     time.sleep(0.01)
@@ -23,7 +23,7 @@ _MEETS = """
 import pathlib, sys, time
 own, other = (pathlib.Path(name) for name in sys.argv[1:])
 own.touch()
-deadline = time.monotonic() + 20
+deadline = time.monotonic() + 120
 while not other.exists():
     assert time.monotonic() < deadline, "the other part did not run meanwhile"
     time.sleep(0.01)

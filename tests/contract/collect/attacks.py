@@ -46,7 +46,7 @@ def head(path: str, key: str, content_type: str, *more: str) -> bytes:
 def flood(port: int, first: bytes, block: bytes) -> None:
     """Send `first`, then blocks: the server ends the connection long before 400 MiB are sent."""
     reply, sent = b"", 0
-    with socket.create_connection((HOST, port), timeout=20) as connection:
+    with socket.create_connection((HOST, port), timeout=90) as connection:
         with suppress(OSError):
             connection.sendall(first)
             while sent < FLOOD_BYTES:
@@ -122,7 +122,7 @@ def places(port: int) -> None:
 
 
 def _reply(port: int, request: bytes) -> bytes:
-    with socket.create_connection((HOST, port), timeout=60) as connection:
+    with socket.create_connection((HOST, port), timeout=120) as connection:
         connection.sendall(request)
         return connection.recv(4096)
 
@@ -130,7 +130,7 @@ def _reply(port: int, request: bytes) -> bytes:
 def _hold(port: int, begin: bytes, count: int) -> None:
     with ExitStack() as held:
         for _ in range(count):
-            connection = held.enter_context(socket.create_connection((HOST, port), timeout=20))
+            connection = held.enter_context(socket.create_connection((HOST, port), timeout=90))
             with suppress(OSError):
                 connection.sendall(begin)
         time.sleep(3)

@@ -18,7 +18,7 @@ class Collected:
 
     def __init__(self, bootstrap: str) -> None:
         self._consumer = Consumer(reader_config(bootstrap, "test"))
-        found = self._consumer.list_topics(Topic.COLLECTED, timeout=20).topics[Topic.COLLECTED].partitions
+        found = self._consumer.list_topics(Topic.COLLECTED, timeout=60).topics[Topic.COLLECTED].partitions
         self._starts = {p: self._end(p) for p in found}
 
     def close(self) -> None:
@@ -40,7 +40,7 @@ class Collected:
 
     def _read(self, waiting: set[int], ends: dict[int, int]) -> Iterator[Message]:
         while waiting:
-            message = self._consumer.poll(20)
+            message = self._consumer.poll(60)
             assert message is not None, "collected cannot be read"
             if message.error() is not None:
                 continue
@@ -53,4 +53,4 @@ class Collected:
 
     def _end(self, partition: int) -> int:
         """The offset after the last record."""
-        return retained_offsets(self._consumer, TopicPartition(Topic.COLLECTED, partition), seconds=20).end
+        return retained_offsets(self._consumer, TopicPartition(Topic.COLLECTED, partition), seconds=60).end

@@ -20,7 +20,7 @@ def publish(bootstrap: str, source: Source) -> None:
     producer = Producer(producer_config(bootstrap, "test"))
     entry = Entry(version=1, document=sealed(source))
     producer.produce(Topic.CONFIG, encode_entry(entry), document_key(source))
-    assert producer.flush(30) == 0
+    assert producer.flush(60) == 0
 
 
 @pytest.fixture(scope="session")

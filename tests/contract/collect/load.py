@@ -50,7 +50,7 @@ class Load:
                 self._stopping.wait(0.05)
 
     def _post(self, body: bytes) -> tuple[int, bytes]:
-        connection = http.client.HTTPConnection(HOST, self._port, timeout=30)
+        connection = http.client.HTTPConnection(HOST, self._port, timeout=90)
         try:
             headers = {"authorization": f"Bearer {KEY}", "content-type": BATCH}
             connection.request("POST", "/v1/events", body, headers)

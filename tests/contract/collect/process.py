@@ -18,14 +18,16 @@ PLAIN: Final = "application/json"
 class CollectProcess(ServiceProcess):
     """collect on a port of its own."""
 
-    stop_seconds = request_seconds = 40
+    stop_seconds = request_seconds = 120
 
     def __init__(self, bootstrap: str, log: Path, **settings: str) -> None:
+        """Without other settings it has a minute for whatever may stand still: brokers, or a client here."""
+        patient = dict.fromkeys(("ack_timeout", "body_timeout", "head_timeout", "drain_timeout"), "60")
         super().__init__(
-            "pipelines.data.collect", log, {"HIFI_BOOTSTRAP": bootstrap} | hifi_settings(settings)
+            "pipelines.data.collect", log, {"HIFI_BOOTSTRAP": bootstrap} | hifi_settings(patient | settings)
         )
 
-    def wait_ready(self, seconds: float = 60) -> None:
+    def wait_ready(self, seconds: float = 120) -> None:
         eventually(self.ready, seconds)
 
     def post(self, body: bytes, content_type: str = EVENT, key: str = KEY, **headers: str) -> Answer:
@@ -34,7 +36,7 @@ class CollectProcess(ServiceProcess):
         given |= {name.replace("_", "-"): value for name, value in headers.items()}
         return self.request("POST", "/v1/events", body, given)
 
-    def raw(self, data: bytes, seconds: float = 10) -> bytes:
+    def raw(self, data: bytes, seconds: float = 60) -> bytes:
         """Send raw bytes; returns what is received until the connection ends or is silent."""
         with socket.create_connection((HOST, self.port), timeout=seconds) as connection:
             connection.sendall(data)

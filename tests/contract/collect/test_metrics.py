@@ -50,7 +50,7 @@ def test_every_line_of_the_log_is_json_without_payloads_or_keys(start: Start, tm
 def test_a_process_that_cannot_start_says_why_in_json(tmp_path: Path) -> None:
     log = tmp_path / "log"
     process = CollectProcess("localhost:1", log, port="no number")
-    assert process.process.wait(30) == 1
+    assert process.process.wait(60) == 1
     (line,) = map(json.loads, log.read_text().splitlines())
     assert line["level"] == "CRITICAL"
     assert "port" in line["exc_info"]

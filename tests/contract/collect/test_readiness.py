@@ -38,17 +38,17 @@ def test_brokers_that_answer_are_not_enough_without_the_configuration(
     """No key is refused before all keys are known: what a topic holds may be the first part of them."""
     process = CollectProcess(unconfigured, tmp_path / "log")
     try:
-        eventually(lambda: _report(process).get("kafka") is True)
+        eventually(lambda: _report(process).get("kafka") is True, 120)
         assert _report(process) == {"ready": False, "config": False, "kafka": True}
         assert process.request("GET", "/readyz").status == 503
         assert process.post(encoded(event())).status == 503
         ensure_topics(unconfigured, topic_specs(1))
         publish(unconfigured, Source(name="players", tenant="acme", write_keys=[KEY]))
-        eventually(lambda: "topic lacks a part" in (tmp_path / "log").read_text(), 30)
+        eventually(lambda: "topic lacks a part" in (tmp_path / "log").read_text(), 120)
         assert _report(process) == {"ready": False, "config": False, "kafka": True}
         assert process.post(encoded(event())).status == 503
-        config_topic.publish(unconfigured, "test", COMPLETE, seconds=30)
-        eventually(lambda: process.post(encoded(event())).status == 202)
+        config_topic.publish(unconfigured, "test", COMPLETE, seconds=120)
+        eventually(lambda: process.post(encoded(event())).status == 202, 120)
         assert _report(process) == {"ready": True, "config": True, "kafka": True}
     finally:
         process.kill()

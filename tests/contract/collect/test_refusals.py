@@ -23,7 +23,7 @@ from tests.contract.collect.process import (
     event,
     read_until_silent,
 )
-from tests.harness.service_process import HOST
+from tests.harness.service_process import HOST, Answer
 from tests.harness.waiting import eventually
 
 HEAD = b"POST /v1/events HTTP/1.1\r\nhost: x\r\n"
@@ -69,7 +69,13 @@ def test_over_the_sources_limit_it_is_429_until_the_wait_is_over(
         return None if status == 401 else status
 
     assert eventually(known) == 202
-    refused = collect.post(GOOD, key="slow-write-key")
+
+    def over() -> Answer | None:
+        """The limit is an event in two seconds: this may take longer."""
+        answer = collect.post(GOOD, key="slow-write-key")
+        return None if answer.status == 202 else answer
+
+    refused = eventually(over, every=0)
     assert refused.status == 429
     wait = int(refused.headers["retry-after"])
     assert 1 <= wait <= 2
@@ -84,7 +90,7 @@ def test_a_body_declared_over_the_limit_is_413_before_it_is_sent(collect: Collec
 
 
 def test_a_body_that_grows_over_the_limit_is_413_while_it_is_still_sent(collect: CollectProcess) -> None:
-    with socket.create_connection((HOST, collect.port), timeout=10) as connection:
+    with socket.create_connection((HOST, collect.port), timeout=60) as connection:
         connection.sendall(HEAD + b"transfer-encoding: chunked\r\n\r\n")
         piece = b"10000\r\n" + b" " * 65536 + b"\r\n"
         for _ in range(MAX_BODY_BYTES // 65536 + 1):
@@ -178,13 +184,13 @@ def test_a_body_that_does_not_come_is_408(hasty: CollectProcess) -> None:
 def test_input_that_is_not_http_is_refused(hasty: CollectProcess, junk: bytes) -> None:
     reply = hasty.raw(junk)
     assert b"500" not in reply[:20]
-    assert hasty.request("GET", "/healthz").status == 200
+    hasty.wait_ready()
 
 
 def test_after_a_refusal_the_connection_goes_on(collect: CollectProcess) -> None:
     length = b"content-length: %d\r\n\r\n" % len(GOOD)
     wrong = HEAD.replace(KEY.encode(), b"wrong-key") + length + GOOD
-    with socket.create_connection((HOST, collect.port), timeout=5) as connection:
+    with socket.create_connection((HOST, collect.port), timeout=60) as connection:
         connection.sendall(wrong + HEAD + b"connection: close\r\n" + length + GOOD)
         reply = read_until_silent(connection)
     assert reply.count(b"HTTP/1.1 401") == 1

@@ -34,9 +34,6 @@ class Far(ABC):
     largest: ClassVar[int | None] = None
     """Bytes of data from which an event is refused as too large; None accepts any event of hifi."""
 
-    patience: ClassVar[float] = 1.0
-    """Seconds that a successful try needs on a busy machine."""
-
     secrets: ClassVar[Mapping[str, str]] = {}
     """Secrets to which `options` refer, by reference."""
 

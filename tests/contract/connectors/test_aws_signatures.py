@@ -17,7 +17,7 @@ from tests.harness.local_aws import REGION, client, local_aws
 def aws() -> Iterator[str]:
     with local_aws() as url:
         yield url
-        requests.post(f"{url}/moto-api/reset-auth", data="Infinity", timeout=5)
+        requests.post(f"{url}/moto-api/reset-auth", data="Infinity", timeout=60)
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def key(aws: str) -> tuple[str, str]:
     made = iam.create_access_key(UserName="hifi")["AccessKey"]
     client("kinesis", aws).create_stream(StreamName="events", ShardCount=1)
     client("s3", aws).create_bucket(Bucket="events", CreateBucketConfiguration={"LocationConstraint": REGION})
-    requests.post(f"{aws}/moto-api/reset-auth", data="0", timeout=5)
+    requests.post(f"{aws}/moto-api/reset-auth", data="0", timeout=60)
     return made["AccessKeyId"], made["SecretAccessKey"]
 
 

@@ -13,7 +13,7 @@ from shared.contracts import headers as h
 from shared.contracts.topics import Topic
 from tests.contract.connectors.conformance import ALL, Conformance, ends, reasons, send
 from tests.contract.connectors.http_far import Asked, HttpFar
-from tests.contract.transmit_rig import Rig, receipts, records
+from tests.contract.transmit_rig import AMPLE, Rig, receipts, records
 from tests.harness.local_aws import REGION, client, local_aws
 from tests.harness.scripted_server import reply
 from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
@@ -113,8 +113,8 @@ def test_a_record_is_the_event_under_its_partition_key(far: Stream, rig: Rig) ->
 
 
 def test_a_request_holds_no_more_than_put_records_takes(far: Stream, rig: Rig) -> None:
-    rig.lead("p1", "kinesis", far.options(), max_events=10_000, timeout_seconds=10)
-    rows = rig.deliver(flat_batch([row(n) for n in range(1_100)]), deadline=20)
+    rig.lead("p1", "kinesis", far.options(), max_events=10_000, timeout_seconds=2 * AMPLE)
+    rows = rig.deliver(flat_batch([row(n) for n in range(1_100)]), deadline=2 * AMPLE)
     assert {receipt.result for receipt in receipts(rows)} == {"delivered"}
     assert len(far.received()) == 1_100
     assert far.largest_batch == 500

@@ -14,7 +14,7 @@ import pytest
 from pipelines.data.transmit.connectors.aws.s3_upload import PART_BYTES
 from tests.contract.connectors.conformance import ALL, Conformance, ends, events, reasons, send
 from tests.contract.connectors.http_far import Asked, HttpFar
-from tests.contract.transmit_rig import Rig
+from tests.contract.transmit_rig import AMPLE, Rig
 from tests.harness.local_aws import REGION, client, local_aws
 from tests.harness.scripted_server import reply
 from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
@@ -114,13 +114,13 @@ def test_a_replay_in_another_order_overwrites_with_the_same_bytes(far: Bucket, r
 
 def large(rig: Rig, far: Bucket) -> list[dict[str, object]]:
     """Events large enough for a multipart upload: base64 of noise compresses by a quarter only."""
-    rig.lead("p1", "s3", far.options(), max_bytes=8 * 1024 * 1024, timeout_seconds=30)
+    rig.lead("p1", "s3", far.options(), max_bytes=8 * 1024 * 1024, timeout_seconds=2 * AMPLE)
     noise = [base64.b64encode(random.Random(n).randbytes(780_000)) for n in range(7)]
     return [row(n, value=b'"' + noise[n] + b'"') for n in range(7)]
 
 
 def test_a_large_object_is_written_in_parts(far: Bucket, rig: Rig) -> None:
-    rows = rig.deliver(flat_batch(large(rig, far)), deadline=60)
+    rows = rig.deliver(flat_batch(large(rig, far)), deadline=4 * AMPLE)
     assert set(ends(rows).values()) == {"delivered"}
     assert sorted(far.received()) == [f"e{n}" for n in range(7)]
     (name,) = far.names()
@@ -143,10 +143,10 @@ def test_a_large_object_that_is_not_written_whole_is_not_there_and_leaves_no_par
     far: Bucket, rig: Rig, call: str, answer: bytes, end: str
 ) -> None:
     far.failure, far.failing_call = answer, call
-    rows = rig.deliver(flat_batch(large(rig, far)), deadline=60)
+    rows = rig.deliver(flat_batch(large(rig, far)), deadline=4 * AMPLE)
     assert set(ends(rows).values()) == {end}
     assert not far.names()
-    until = time.monotonic() + 30
+    until = time.monotonic() + AMPLE
     while far.client.list_multipart_uploads(Bucket="events").get("Uploads"):
         assert time.monotonic() < until, "parts were left behind"
         time.sleep(0.02)

@@ -49,7 +49,7 @@ def _taken(source: PipedEvents, count: int) -> EventBatch | None:
         found = source.take(count, 0)
         return [] if found is not None and not found.count else [found]
 
-    (found,) = eventually(look, 20, "a batch, or the end")
+    (found,) = eventually(look, 60, "a batch, or the end")
     return found  # type: ignore[no-any-return]
 
 

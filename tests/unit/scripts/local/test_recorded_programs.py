@@ -49,10 +49,10 @@ def test_a_program_is_given_the_time_to_write_as_it_ends(tmp_path: Path) -> None
         f"    time.sleep(0.5); pathlib.Path({str(written)!r}).touch(); sys.exit()\n"
         "signal.signal(signal.SIGTERM, end)\n"
         "print('up', flush=True)\n"
-        "time.sleep(60)\n"
+        "time.sleep(600)\n"
     )
     began = time.monotonic()
     with running(side, [_program(side, code)]) as started:
         until(lambda: "up" in started[0].log.read_text(), "it", started)
     assert written.exists()
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 200

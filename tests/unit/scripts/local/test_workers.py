@@ -19,6 +19,7 @@ from scripts.local.side import Side
 from scripts.local.workers import WorkersError, scale
 from shared.runtime.metrics import SparkMetric
 from tests.harness.http_server import QuietHandler, http_served
+from tests.harness.waiting import eventually
 
 _QUIET = Progress(Console(file=StringIO()))
 
@@ -39,7 +40,7 @@ def test_executors_are_those_that_the_driver_counts(tmp_path: Path) -> None:
     Gauge(SparkMetric.READY, "1 when ready", registry=registry).set(1)
     Gauge(SparkMetric.EXECUTORS, "Executors that take tasks", registry=registry).set(2)
     with _driver(side, generate_latest(registry)):
-        assert executor_count(side.spark_url) == 2
+        eventually(lambda: executor_count(side.spark_url) == 2)
 
 
 @pytest.mark.parametrize("answer", [b"", b"<html>", b"hifi_spark_ready 1.0"])

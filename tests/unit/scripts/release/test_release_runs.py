@@ -36,7 +36,7 @@ class Release:
         calls, path = self._folder / "calls", f"{self._folder / 'bin'}:{os.environ['PATH']}"
         own = {"PATH": path, "PREFIX": "hifi-test", "CALLS": str(calls)}
         command = [str(self._folder / "scripts" / "release" / script), argument]
-        done = subprocess.run(command, env=os.environ | own | variables, check=False, timeout=30)
+        done = subprocess.run(command, env=os.environ | own | variables, check=False, timeout=120)
         return done.returncode, calls.read_text().splitlines() if calls.exists() else []
 
 

@@ -1,6 +1,8 @@
 """A hostile document costs no more than its first problems."""
 
+import json
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,16 +12,27 @@ from shared.contracts.limits import MAX_DOCUMENT_DEPTH
 from shared.documents.check import field_problems
 from shared.documents.problems import MOST_PROBLEMS
 
-SECONDS = 0.5
-"""All of 100,000 fields take about 1.5 s of CPU, and as many errors in the answer."""
+TIMES = 8
+"""As much CPU as it takes to write a document as JSON; for all of 100,000 fields it would be twenty times."""
+
+
+def cpu_seconds(act: Callable[[], object]) -> float:
+    """The least of three times, in which nothing else was counted."""
+    found = []
+    for _ in range(3):
+        began = time.thread_time()
+        act()
+        found.append(time.thread_time() - began)
+    return min(found)
 
 
 def test_of_very_many_unknown_fields_the_first_are_reported() -> None:
-    began = time.thread_time()
-    found = list(field_problems({"kind": "pipe"} | {f"field_{at}": 1 for at in range(100_000)}))
+    document = {"kind": "pipe"} | {f"field_{at}": 1 for at in range(100_000)}
+    found = list(field_problems(document))
     assert len(found) == MOST_PROBLEMS
     assert found[0][:2] == ("$.field_0", "a pipe has no field 'field_0'")
-    assert time.thread_time() - began < SECONDS
+    spent = cpu_seconds(lambda: list(field_problems(document)))
+    assert spent < TIMES * cpu_seconds(lambda: json.dumps(document))
 
 
 def test_of_very_many_deep_fields_the_first_are_reported() -> None:
@@ -29,10 +42,10 @@ def test_of_very_many_deep_fields_the_first_are_reported() -> None:
 
 def test_of_very_many_unknown_options_the_first_are_reported() -> None:
     options = {f"option_{at}": 1 for at in range(100_000)}
-    began = time.thread_time()
-    found = list(field_problems({"kind": "destination", "name": "a", "tenant": "a", "options": options}))
-    assert len(found) == MOST_PROBLEMS
-    assert time.thread_time() - began < SECONDS
+    document = {"kind": "destination", "name": "a", "tenant": "a", "options": options}
+    assert len(list(field_problems(document))) == MOST_PROBLEMS
+    spent = cpu_seconds(lambda: list(field_problems(document)))
+    assert spent < TIMES * cpu_seconds(lambda: json.dumps(document))
 
 
 def test_a_long_wrong_value_is_repeated_in_short() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from confluent_kafka import KafkaError, KafkaException
 
 from shared.contracts.topics import Topic
 from shared.kafka.producer import AwaitedProducer, NotWrittenError
+
+SECONDS = 60
 
 
 class Client:
@@ -43,7 +46,7 @@ class Client:
         return len(self.waiting)
 
 
-def run(clients: list[Client], act: Callable[[AwaitedProducer], Any], ack_seconds: float = 5) -> Any:
+def run(clients: list[Client], act: Callable[[AwaitedProducer], Any], ack_seconds: float = SECONDS) -> Any:
     waiting = iter(clients)
 
     async def main() -> Any:
@@ -58,6 +61,12 @@ def run(clients: list[Client], act: Callable[[AwaitedProducer], Any], ack_second
 
 async def send(producer: AwaitedProducer) -> None:
     await producer.send(Topic.COLLECTED, [b"1", b"2"], [])
+
+
+async def no_longer_stalled(producer: AwaitedProducer) -> None:
+    async with asyncio.timeout(SECONDS):
+        while producer.stalled:  # noqa: ASYNC110  # no event to wait for
+            await asyncio.sleep(0.01)
 
 
 def test_it_returns_when_every_record_is_confirmed() -> None:
@@ -86,14 +95,12 @@ def test_silence_fails_the_send_after_the_time_and_stalls_until_a_confirmation()
             await send(producer)
         assert producer.stalled
         client.silent = False
-        for _ in range(500):
-            await asyncio.sleep(0.01 if producer.stalled else 0)
-        assert not producer.stalled
+        await no_longer_stalled(producer)
 
     run([client], act, ack_seconds=0.1)
 
 
-def test_a_client_in_fatal_state_is_replaced_and_its_records_fail() -> None:
+def test_a_client_in_fatal_state_is_replaced_and_its_records_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     spent, fresh = Client(silent=True), Client()
 
     async def act(producer: AwaitedProducer) -> None:
@@ -105,7 +112,8 @@ def test_a_client_in_fatal_state_is_replaced_and_its_records_fail() -> None:
         with pytest.raises(NotWrittenError):
             await first
         await send(producer)
-        await asyncio.sleep(2.1)
-        assert not producer.stalled
+        later = time.monotonic() + SECONDS + 1
+        monkeypatch.setattr("shared.kafka.producer.time", SimpleNamespace(monotonic=lambda: later))
+        await no_longer_stalled(producer)
 
-    run([spent, fresh], act, ack_seconds=2)
+    run([spent, fresh], act)

@@ -18,9 +18,9 @@ JAVA = (
     START
     + f"""
 subprocess.run([sys.executable, "-c", {BURN!r}])  # a worker that ended
-subprocess.Popen([sys.executable, "-c", {BURN + "time.sleep(60)"!r}])
+subprocess.Popen([sys.executable, "-c", {BURN + "time.sleep(600)"!r}])
 print("up", flush=True)
-time.sleep(60)
+time.sleep(600)
 """
 )
 TREE = START + f"subprocess.run([sys.executable, '-c', {JAVA!r}])"

@@ -70,19 +70,19 @@ def test_hardly_any_other_reason_waits() -> None:
     def slow(row: AuditRow) -> None:
         if row.status == 412:
             first.set()
-            end.wait(10)
+            end.wait(120)
 
     items.before = slow
     log = log_in(items)
     threads = [threading.Thread(target=log.refused, args=(CALLER, "t", row(412)))]
     threads[0].start()
-    assert first.wait(10)
+    assert first.wait(60)
     others = [replace(CALLER, id=str(number)) for number in range(100, 200)]
     threads += [threading.Thread(target=log.refused, args=(each, "t", row(409, each))) for each in others]
     for thread in threads[1:]:
         thread.start()
     try:
-        eventually(lambda: len(items.rows) > 75, 10, "others are written meanwhile")
+        eventually(lambda: len(items.rows) > 75, 60, "others are written meanwhile")
     finally:
         end.set()
         for thread in threads:

@@ -7,7 +7,7 @@ import pytest
 
 from pipelines.management.console.fair_threads import FairThreads
 
-SECONDS = 30
+SECONDS = 120
 
 
 def test_the_event_loop_goes_on_during_the_work() -> None:

@@ -42,7 +42,7 @@ def test_the_turn_comes_when_the_one_before_is_killed(temporary: Path) -> None:
             assert not has_come, "two rehearse at a time"
         holder.kill()
         holder.wait()
-        with turn(lambda: False, most_seconds=10) as has_come:
+        with turn(lambda: False, most_seconds=60) as has_come:
             assert has_come
 
 

@@ -13,7 +13,7 @@ def test_what_is_under_way_is_not_begun_again() -> None:
 
     def work(_: Progress) -> None:
         begun.append(1)
-        let.wait(20)
+        let.wait(60)
 
     for _ in range(3):
         background.want("start", work)
@@ -33,7 +33,7 @@ def test_a_newer_wish_cancels_what_reports_its_progress_and_follows_it() -> None
                 say("still waiting")
 
     background.want("start", endless)
-    assert began.wait(20)
+    assert began.wait(60)
     background.want("park", lambda _: done.append("parked"))
     eventually(lambda: not background.busy)
     assert done == ["parked"]
@@ -59,7 +59,7 @@ def test_what_is_under_way_says_how_far_it_is() -> None:
 
 def test_the_newest_of_several_wishes_follows() -> None:
     background, let, done = Background(), threading.Event(), []
-    background.want("one", lambda _: (let.wait(20), None)[1])
+    background.want("one", lambda _: (let.wait(60), None)[1])
     background.want("two", lambda _: done.append(2))
     background.want("three", lambda _: done.append(3))
     let.set()

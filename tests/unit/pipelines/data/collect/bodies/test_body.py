@@ -27,7 +27,7 @@ def read(pieces: Sequence[bytes], encoding: str = "", declared: str = "", ends: 
         return next(waiting)
 
     async def whole() -> bytes:
-        reader = BodyReader(limit=LIMIT, seconds=5, budget=BodyBudget(LIMIT, no_memory_left))
+        reader = BodyReader(limit=LIMIT, seconds=60, budget=BodyBudget(LIMIT, no_memory_left))
         async with reader.body(receive, decompressor(encoding), declared) as body:
             return body
 

@@ -19,10 +19,10 @@ MOST = 3
 
 def test_topics_that_come_and_go_are_forgotten_and_every_event_is_written() -> None:
     simulated = Producer({"bootstrap.servers": "none:1", "test.mock.num.brokers": 1})
-    (broker,) = simulated.list_topics(timeout=10).brokers.values()
+    (broker,) = simulated.list_topics(timeout=60).brokers.values()
     for number in range(10):
         simulated.produce(f"run-{number}", b"makes the topic")
-    assert simulated.flush(10) == 0
+    assert simulated.flush(60) == 0
 
     async def sent() -> list[Answer]:
         kafka, answers = Kafka(context(), most_topics=MOST), list[Answer]()
@@ -31,7 +31,7 @@ def test_topics_that_come_and_go_are_forgotten_and_every_event_is_written() -> N
                 bootstrap_servers=[f"127.0.0.1:{broker.port}"], topic=f"run-{number}", tls=False
             )
             destination = Destination(name=f"run-{number}", tenant="acme", connector="kafka")
-            answers += await kafka.send(destination, options, [event()], 10)
+            answers += await kafka.send(destination, options, [event()], 60)
             assert kafka.topics <= MOST
         await kafka.close()
         return answers

@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.data.transmit.delivery.fair_executor import FairExecutor
 
-_WAIT_SECONDS = 30
+_WAIT_SECONDS = 60
 
 
 class Clock:

@@ -2,10 +2,12 @@
 
 import asyncio
 import math
-import time
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
+
+from pipelines.data.transmit.delivery import transform_executor
 from pipelines.data.transmit.delivery.pipe_resolver import ResolvedPipe
 from pipelines.data.transmit.delivery.transform_executor import Transformed, TransformExecutor
 from pipelines.data.transmit.events import Event
@@ -15,18 +17,37 @@ _ALLOWED_SECONDS = 0.5
 _PIPES = 20
 
 
+class Machine(asyncio.SelectorEventLoop):
+    """Time that only transforms take."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        super().__init__()
+
+    def time(self) -> float:
+        return self.now
+
+
 class Costly:
     """A transform that uses up its steps for each event."""
 
     hashes = False
 
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+
     def apply(self, event: Event, _key: bytes) -> Event:
-        time.sleep(_EVENT_SECONDS)
+        self._machine.now += _EVENT_SECONDS
         return event
 
 
-def test_many_pipes_with_one_costly_event_each_get_no_more_time_than_one() -> None:
-    resolved = cast(ResolvedPipe, SimpleNamespace(transform=Costly(), pipe=SimpleNamespace(tenant="t")))
+def test_many_pipes_with_one_costly_event_each_get_no_more_time_than_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    machine = Machine()
+    monkeypatch.setattr(transform_executor, "time", SimpleNamespace(monotonic=machine.time))
+    transform = Costly(machine)
+    resolved = cast(ResolvedPipe, SimpleNamespace(transform=transform, pipe=SimpleNamespace(tenant="t")))
     event: Any = object()
     executor = TransformExecutor(cast(Any, None))
 
@@ -36,7 +57,8 @@ def test_many_pipes_with_one_costly_event_each_get_no_more_time_than_one() -> No
         return await asyncio.gather(*(executor.transform(resolved, [event], until) for _ in range(_PIPES)))
 
     try:
-        found = asyncio.run(all_at_once())
+        with asyncio.Runner(loop_factory=lambda: machine) as runner:
+            found = runner.run(all_at_once())
     finally:
         executor.close()
     ready = sum(len(each.ready) for each in found)
