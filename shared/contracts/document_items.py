@@ -86,22 +86,33 @@ class Change(Struct, frozen=True, kw_only=True):
     """The version that the writer saw; None is whatever there is, ABSENT a document that is not there."""
 
 
-class StoredDocument(Struct, frozen=True, kw_only=True):
-    """One version of a document."""
+class DocumentVersion(Struct, frozen=True, kw_only=True):
+    """Which version of which document, by whom and when."""
 
     tenant: str
     key: DocumentKey
     version: int
     """1 for the first; one more at each change, deletions included."""
 
-    document: Document | None
-    """None: this version is the deletion."""
-
     by: str
     """Who wrote it."""
 
     at_ms: int
     """When, epoch milliseconds."""
+
+
+class StoredDocument(DocumentVersion, frozen=True, kw_only=True):
+    """One version of a document."""
+
+    document: Document | None
+    """None: this version is the deletion."""
+
+
+class VersionSummary(DocumentVersion, frozen=True, kw_only=True):
+    """One version without its document, which may be large."""
+
+    deleted: bool
+    """This version is the deletion."""
 
 
 class VersionConflictError(Exception):

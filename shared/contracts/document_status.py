@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from shared.contracts.document_items import StoredDocument
+from shared.contracts.document_items import DocumentVersion
 
 
 class State(StrEnum):
@@ -61,7 +61,7 @@ def document_and_side(sort: str) -> tuple[str, str]:
     return document, side
 
 
-def current(stored: StoredDocument, sides: Mapping[str, DocumentStatus]) -> dict[str, DocumentStatus]:
+def current(stored: DocumentVersion, sides: Mapping[str, DocumentStatus]) -> dict[str, DocumentStatus]:
     """The status of the newest version, which is pending while a side has only spoken of an earlier one."""
     return {
         side: status

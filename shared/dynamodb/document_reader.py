@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -10,14 +10,18 @@ from shared.contracts.document_items import (
     ADOPTIONS,
     CATALOGUES,
     DocumentKey,
+    DocumentVersion,
     StoredDocument,
+    VersionSummary,
     deleted_partition,
     history_key,
     history_partition,
 )
 from shared.dynamodb.batch_get import rows_of
 from shared.dynamodb.client import StoreError, dynamodb_client
-from shared.dynamodb.document_rows import DOCUMENT, TENANT, VERSION, row_key, stored
+from shared.dynamodb.document_rows import DOCUMENT, TENANT, VERSION, is_deletion, row_key, stored, summary
+
+V = TypeVar("V", bound=DocumentVersion)
 
 
 class DocumentReader:
@@ -77,32 +81,56 @@ class DocumentReader:
             after: the name that the former page ended with; None begins.
             limit: most documents to give.
         """
-        start = None if after is None else f"{kind}/{after}"
-        rows = self._query(tenant, f"{kind}/", after=start, page=limit + 1)
-        live = (each for each in (stored(tenant, row) for row in rows) if each.document is not None)
-        found = list(islice(live, limit + 1))
-        return found[:limit], found[limit - 1].key.name if len(found) > limit else None
+        rows = self._live_rows(tenant, kind, after, limit)
+        found, last = _cut((stored(tenant, row) for row in rows), limit)
+        return found, None if last is None else last.key.name
+
+    def summaries(
+        self, tenant: str, kind: str, after: str | None, limit: int
+    ) -> tuple[list[VersionSummary], str | None]:
+        """What `page` gives, without the documents."""
+        rows = self._live_rows(tenant, kind, after, limit)
+        found, last = _cut((summary(tenant, row) for row in rows), limit)
+        return found, None if last is None else last.key.name
 
     def page_of_all(
         self, tenant: str, after: str | None, limit: int
     ) -> tuple[list[StoredDocument], str | None]:
         """Documents of every kind, with deletions as `documents` has them, and where to go on."""
         rows = self._query(tenant, after=after, page=limit + 1)
-        found = [stored(tenant, row) for row in islice(rows, limit + 1)]
-        return found[:limit], str(found[limit - 1].key) if len(found) > limit else None
+        found, last = _cut((stored(tenant, row) for row in rows), limit)
+        return found, None if last is None else str(last.key)
 
     def history_page(
         self, tenant: str, key: DocumentKey, before: int | None, limit: int
     ) -> tuple[list[StoredDocument], int | None]:
         """Versions of a document, newest first, and the version to go on before, if there are more."""
-        start = None if before is None else history_key(key, before)
-        rows = self._query(history_partition(tenant), f"{key}/", forward=False, after=start, page=limit + 1)
-        found = [stored(tenant, row, key) for row in islice(rows, limit + 1)]
-        return found[:limit], found[limit - 1].version if len(found) > limit else None
+        rows = self._history_rows(tenant, key, before, limit)
+        found, last = _cut((stored(tenant, row, key) for row in rows), limit)
+        return found, None if last is None else last.version
+
+    def history_summaries(
+        self, tenant: str, key: DocumentKey, before: int | None, limit: int
+    ) -> tuple[list[VersionSummary], int | None]:
+        """What `history_page` gives, without the documents."""
+        rows = self._history_rows(tenant, key, before, limit)
+        found, last = _cut((summary(tenant, row, key) for row in rows), limit)
+        return found, None if last is None else last.version
 
     def is_adopted(self, side: str) -> bool:
         """Whether `adopt` was finished for a side once."""
         return any(row[DOCUMENT]["S"] == side for row in self._query(ADOPTIONS, side))
+
+    def _live_rows(self, tenant: str, kind: str, after: str | None, limit: int) -> Iterator[dict[str, Any]]:
+        start = None if after is None else f"{kind}/{after}"
+        rows = self._query(tenant, f"{kind}/", after=start, page=limit + 1)
+        return (row for row in rows if not is_deletion(row))
+
+    def _history_rows(
+        self, tenant: str, key: DocumentKey, before: int | None, limit: int
+    ) -> Iterator[dict[str, Any]]:
+        start = None if before is None else history_key(key, before)
+        return self._query(history_partition(tenant), f"{key}/", forward=False, after=start, page=limit + 1)
 
     def _rows(self, wanted: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Those of the rows that are there."""
@@ -135,3 +163,9 @@ class DocumentReader:
                 yield from answer["Items"]
         except (BotoCoreError, ClientError) as error:
             raise StoreError(f"table {self._table} cannot be read: {error}") from error
+
+
+def _cut(versions: Iterator[V], limit: int) -> tuple[list[V], V | None]:
+    """The first `limit`, and the last of them if there are more."""
+    found = list(islice(versions, limit + 1))
+    return found[:limit], found[limit - 1] if len(found) > limit else None

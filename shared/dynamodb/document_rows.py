@@ -10,6 +10,7 @@ from shared.contracts.document_items import (
     WRITE_KEYS,
     DocumentKey,
     StoredDocument,
+    VersionSummary,
     deleted_partition,
     history_key,
     history_partition,
@@ -48,13 +49,34 @@ def _row(each: StoredDocument, partition: str, sort: str) -> dict[str, Any]:
     return row | {_SPEC: {"S": msgspec.json.encode(each.document).decode()}}
 
 
+def is_deletion(row: Mapping[str, Any]) -> bool:
+    """Whether the version in a row is a deletion."""
+    return _SPEC not in row
+
+
+def summary(tenant: str, row: Mapping[str, Any], key: DocumentKey | None = None) -> VersionSummary:
+    """The version in a row without its document, which is not decoded; `key` as `stored` takes it."""
+    return VersionSummary(
+        tenant=tenant,
+        key=key or _key(row),
+        version=int(row[VERSION]["N"]),
+        by=row[_BY]["S"],
+        at_ms=int(row[_AT]["N"]),
+        deleted=is_deletion(row),
+    )
+
+
+def _key(row: Mapping[str, Any]) -> DocumentKey:
+    return DocumentKey(*row[DOCUMENT]["S"].split("/", 1))
+
+
 def stored(tenant: str, row: Mapping[str, Any], key: DocumentKey | None = None) -> StoredDocument:
     """The version in a row; `key` names its document if the row is one of the history.
 
     Raises:
         StoreError: if its document is none that this version of hifi knows. Left out, it would be deleted.
     """
-    key, version = key or DocumentKey(*row[DOCUMENT]["S"].split("/", 1)), int(row[VERSION]["N"])
+    key, version = key or _key(row), int(row[VERSION]["N"])
     spec = row.get(_SPEC)
     try:
         document = _decoder.decode(spec["S"]) if spec else None

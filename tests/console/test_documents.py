@@ -11,6 +11,9 @@ from playwright.sync_api import expect
 from tests.console.documents import Office, field, give_url
 from tests.contract.management.api_process import destination
 
+PAGE = 100
+"""Rows of a page of a list."""
+
 
 def test_a_person_signs_in_makes_a_source_and_sees_its_key_once(office: Office) -> None:
     page = office.signed_in("story", "sources")
@@ -123,6 +126,44 @@ def test_history_shows_the_difference_of_two_versions_and_goes_back_to_one(offic
     assert (stored["version"], stored["document"]["timeout_seconds"]) == (4, 1.0)
 
 
+def test_a_long_list_goes_on_page_by_page_until_its_end(office: Office) -> None:
+    names = [f"sink.{number:03}" for number in range(PAGE + 1)]
+    for start in range(0, len(names), 40):
+        bundle = [
+            {"kind": "destination", "name": name, **destination()} for name in names[start : start + 40]
+        ]
+        assert office.api.ask("POST", "/v1/tenants/many/apply", {"documents": bundle}).status == 200
+    page = office.signed_in("many", "destinations")
+    expect(page.locator("[data-document]")).to_have_count(PAGE)
+    page.get_by_role("link", name="More").click()
+    expect(page.locator(f"[data-document='{names[-1]}']")).to_contain_text("1")
+    expect(page.locator("[data-document]")).to_have_count(1)
+    expect(page.get_by_role("link", name="More")).to_have_count(0)
+
+
+def test_an_old_version_is_compared_with_the_newest_and_brought_back(office: Office) -> None:
+    for number in range(PAGE + 2):
+        office.put("long", "destinations", "long.sink", destination(1 + number / 100))
+    page = office.signed_in("long", "destinations", "long.sink", "history")
+    expect(page.locator("[data-version]")).to_have_count(PAGE)
+    page.get_by_role("link", name="Older").click()
+    expect(page.locator(".diff .removed")).to_have_text("-timeout_seconds: 1.0\n")
+    expect(page.locator("[data-version]")).to_have_count(2)
+    expect(page.get_by_role("link", name="Older")).to_have_count(0)
+    page.get_by_label("To", exact=True).click()
+    page.get_by_role("option", name=f"version {PAGE + 2}", exact=True).click()
+    expect(page.locator(".diff .added")).to_have_text(f"+timeout_seconds: {1 + (PAGE + 1) / 100}\n")
+    page.get_by_role("button", name="Revert to version 1").click()
+    page.get_by_test_id("confirm").click()
+    expect(page.get_by_test_id("confirm")).to_have_count(0)
+    page.goto(office.url("long", "destinations", "long.sink", "history"))
+    page.locator(f"[data-version='{PAGE + 3}']").wait_for()
+    assert (
+        office.api.ask("GET", "/v1/tenants/long/destinations/long.sink").json["document"]["timeout_seconds"]
+        == 1.0
+    )
+
+
 def test_write_keys_are_made_shown_once_and_removed(office: Office) -> None:
     office.put("keys", "sources", "keys.shop", {})
     page = office.signed_in("keys", "sources", "keys.shop")
@@ -211,3 +252,22 @@ def test_a_text_that_takes_long_to_read_holds_up_its_own_page_only(office: Offic
     text.fill("[" * 300_000)
     page.get_by_test_id("save").click()
     expect(page.get_by_test_id("problems")).to_contain_text("300,000 bytes are too many for a document")
+
+
+def test_versions_that_take_long_to_compare_hold_up_their_own_page_only(office: Office) -> None:
+    office.put("large", "sources", "large.shop", {})
+    office.put("large", "destinations", "large.sink", destination())
+    pipe = {"source": "large.shop", "destination": "large.sink"}
+    for last in (1, 2):
+        values = [*([1] * 50_000), last]
+        office.put("large", "pipes", "large.orders", {**pipe, "match": {"data": {"n": values}}})
+    page = office.signed_in("large", "pipes")
+    page.goto(office.url("large", "pipes", "large.orders", "history"), wait_until="commit")
+    begun = time.monotonic()
+    waited = []
+    while not page.locator(".diff").count():
+        asked = time.monotonic()
+        assert office.console.request("GET", "/healthz").status == 200
+        waited.append(time.monotonic() - asked)
+    assert max(waited) < (time.monotonic() - begun) / 2
+    expect(page.locator(".diff .added")).to_have_text("+    - 2\n")

@@ -48,6 +48,20 @@ def test_a_revoked_token_ends_the_session_at_the_next_click(office: Office) -> N
     expect(page.get_by_role("alert")).to_contain_text("session has ended")
 
 
+def test_a_click_after_the_session_has_ended_elsewhere_makes_no_request_and_asks_to_sign_in(
+    office: Office,
+) -> None:
+    page = office.signed_in("over", "sources", "-new")
+    page.locator("input[data-testid=field-name]").fill("over.shop")
+    (cookie,) = page.context.cookies()
+    origin = {"Cookie": f"{cookie['name']}={cookie['value']}", "Origin": office.console.url}
+    assert office.console.request("POST", "/sign-out", headers=origin).status == 303
+    page.get_by_test_id("save").click()
+    expect(page.get_by_role("alert")).to_contain_text("session has ended")
+    assert office.api.ask("GET", "/v1/tenants/over/sources/over.shop").status == 404
+    assert "never awaited" not in office.console.log.read_text()
+
+
 def test_another_tenants_token_sees_nothing(office: Office) -> None:
     office.put("secretive", "sources", "secretive.shop", {})
     page = office.signed_in("secretive", "sources", token=office.api.token("nosy", "owner"))

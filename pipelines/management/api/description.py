@@ -11,6 +11,12 @@ _PARAMETERS: Final[dict[str, dict[str, Any]]] = {
     "cursor": {"type": "string", "description": "`next` of the former answer, as it is."},
     "dry_run": {"type": "string", "enum": ["true", "false"]},
     "all": {"type": "string", "enum": ["true", "false"]},
+    "brief": {
+        "type": "string",
+        "enum": ["true", "false"],
+        "description": "Leave out the documents themselves; `deleted` says which versions are deletions.",
+    },
+    "version": {"type": "integer", "minimum": 1, "description": "One of the history."},
     "if-match": {"type": "string", "pattern": r'^(\*|"[1-9][0-9]{0,9}")$'},
     "if-none-match": {"type": "string", "enum": ["*"]},
 }

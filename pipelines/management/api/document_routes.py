@@ -70,10 +70,16 @@ def _add_reading(router: APIRouter, documents: Documents, rollouts: Rollouts, ac
     guard = Depends(access.guard(Action.READ))
 
     @router.get(_ROOT + "/{kind}", dependencies=[guard], **route(200))
-    def listing(tenant: str, kind: Kind, limit: Text = None, cursor: Text = None) -> Response:
+    def listing(
+        tenant: str, kind: Kind, limit: Text = None, cursor: Text = None, brief: Text = None
+    ) -> Response:
         if kind not in intent.PLURALS:
             raise not_found()
         most, after = requests.limit(limit), requests.after(cursor)
+        if requests.flag("brief", brief):
+            heads, following = documents.table.summaries(tenant, intent.PLURALS[kind], after, most)
+            statuses = documents.statuses(tenant, heads)
+            return views.listed(list(map(views.brief, heads, statuses)), following)
         found, following = documents.table.page(tenant, intent.PLURALS[kind], after, most)
         statuses = documents.statuses(tenant, found)
         items = [views.newest(each, status) for each, status in zip(found, statuses, strict=True)]
@@ -87,12 +93,30 @@ def _add_reading(router: APIRouter, documents: Documents, rollouts: Rollouts, ac
         return views.json_response(shown, headers=views.etag(found))
 
     @router.get(_ONE + "/history", dependencies=[guard], **route(200))
-    def history(tenant: str, kind: Kind, name: str, limit: Text = None, cursor: Text = None) -> Response:
-        key, before = key_of(kind, name), requests.version_before(cursor)
-        found, following = documents.table.history_page(tenant, key, before, requests.limit(limit))
-        if not found and before is None:
+    def history(  # noqa: PLR0913  # the parts of the request
+        *,
+        tenant: str,
+        kind: Kind,
+        name: str,
+        limit: Text = None,
+        cursor: Text = None,
+        brief: Text = None,
+    ) -> Response:
+        key, before, most = key_of(kind, name), requests.version_before(cursor), requests.limit(limit)
+        if requests.flag("brief", brief):
+            heads, following = documents.table.history_summaries(tenant, key, before, most)
+            items = list(map(views.summary, heads))
+        else:
+            found, following = documents.table.history_page(tenant, key, before, most)
+            items = list(map(views.version, found))
+        if not items and before is None:
             raise not_found()
-        return views.listed([views.version(each) for each in found], following)
+        return views.listed(items, following)
+
+    @router.get(_ONE + "/history/{version}", dependencies=[guard], **route(200))
+    def former(tenant: str, kind: Kind, name: str, version: str) -> Response:
+        found = documents.at_version(tenant, key_of(kind, name), requests.version(version))
+        return views.json_response(views.version(found))
 
 
 def _add_put(router: APIRouter, documents: Documents, access: Access, most: int) -> None:

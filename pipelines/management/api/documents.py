@@ -17,6 +17,7 @@ from pipelines.management.api.write_keys import new_key
 from shared.contracts.document_items import (
     Change,
     DocumentKey,
+    DocumentVersion,
     StoredDocument,
     TooManyChangesError,
     VersionConflictError,
@@ -73,7 +74,14 @@ class Documents:
             raise not_found()
         return found
 
-    def statuses(self, tenant: str, found: Sequence[StoredDocument]) -> list[SideStatuses]:
+    def at_version(self, tenant: str, key: DocumentKey, version: int) -> StoredDocument:
+        """A version of a document, perhaps its deletion; a ProblemError says that there is none."""
+        found, _ = self.table.history_page(tenant, key, version + 1, 1)
+        if not found or found[0].version != version:
+            raise not_found()
+        return found[0]
+
+    def statuses(self, tenant: str, found: Sequence[DocumentVersion]) -> list[SideStatuses]:
         """How far each side is with documents, in their order."""
         if not found:
             return []
@@ -159,10 +167,7 @@ class Documents:
 
         A source keeps the write keys that it has now: one that was removed since may have leaked.
         """
-        found, _ = self.table.history_page(tenant, key, version + 1, 1)
-        if not found or found[0].version != version:
-            raise not_found()
-        wanted = found[0].document
+        wanted = self.at_version(tenant, key, version).document
 
         def change() -> Change:
             if not isinstance(wanted, Source):

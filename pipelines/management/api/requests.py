@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from pipelines.management.api.problems import ProblemError
+from pipelines.management.api.problems import ProblemError, not_found
 from shared.cloudevents.json_validation import PARSE_ERRORS, parse
 from shared.contracts.document_items import ABSENT
 from shared.contracts.documents import KINDS
@@ -21,6 +21,9 @@ _MOST_DEEP: Final = MAX_DOCUMENT_DEPTH + 2
 """Of a body: its documents are in a list."""
 
 _LISTED: Final = 100
+_MOST_DIGITS: Final = 9
+"""Of a version."""
+
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 _DOCUMENT: Final = re.compile(rf"({'|'.join(KINDS)})/{_NAME.pattern}")
 
@@ -124,6 +127,13 @@ def version_before(cursor: str | None) -> int | None:
     if found is not None and not (found.isdigit() and len(found) <= 10):
         raise wrong_cursor()
     return None if found is None else int(found)
+
+
+def version(text: str) -> int:
+    """The version that a path names; a ProblemError says that there is none."""
+    if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
+        raise not_found()
+    return int(text)
 
 
 def is_name(text: str) -> bool:

@@ -8,7 +8,7 @@ import msgspec
 from fastapi import Response
 
 from pipelines.management.api.requests import cursor_of
-from shared.contracts.document_items import DocumentKey, StoredDocument
+from shared.contracts.document_items import DocumentKey, StoredDocument, VersionSummary
 from shared.contracts.document_status import DocumentStatus
 
 _encoder = msgspec.json.Encoder()
@@ -30,6 +30,18 @@ def version(stored: StoredDocument) -> dict[str, Any]:
     """One version of a document."""
     document = None if stored.document is None else msgspec.to_builtins(stored.document)
     return {"version": stored.version, "by": stored.by, "at_ms": stored.at_ms, "document": document}
+
+
+def summary(found: VersionSummary) -> dict[str, Any]:
+    """One version without its document."""
+    named = {"kind": found.key.kind, "name": found.key.name}
+    said = {"version": found.version, "by": found.by, "at_ms": found.at_ms, "deleted": found.deleted}
+    return named | said
+
+
+def brief(found: VersionSummary, statuses: Mapping[str, DocumentStatus]) -> dict[str, Any]:
+    """The newest version without its document, and how far each side is with it."""
+    return summary(found) | {"status": msgspec.to_builtins(statuses)}
 
 
 def named(stored: StoredDocument, statuses: Mapping[str, DocumentStatus]) -> dict[str, Any]:

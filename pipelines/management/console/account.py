@@ -1,6 +1,6 @@
 """What one session's token sees of the management API."""
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from http import HTTPStatus
 from typing import TypeVar
@@ -15,10 +15,12 @@ from pipelines.management.console.api_client import (
     Member,
     NewInvitation,
     NewKey,
+    Page,
     ProblemError,
     Redeemed,
     TenantEntry,
     Version,
+    VersionSummary,
     if_match,
     path_of,
 )
@@ -31,6 +33,12 @@ from shared.contracts.write_keys import WriteKey
 
 T = TypeVar("T")
 LETTERS_SHOWN = "50"
+SHOWN = "100"
+"""Documents, versions or tenants on a page."""
+
+_READ = "200"
+MOST_NAMES = 2_000
+"""Documents that a field lets a person choose from."""
 
 
 class Account:
@@ -49,7 +57,7 @@ class Account:
 
     async def members(self, tenant: str) -> list[Member]:
         """A tenant's members, the longest there first."""
-        return await self._client.listed(self._token, path_of("tenants", tenant, "members"), Member)
+        return await self._client.whole(self._token, path_of("tenants", tenant, "members"), Member)
 
     async def set_role(self, tenant: str, member: str, role: str) -> None:
         """Give a member another role."""
@@ -62,7 +70,7 @@ class Account:
 
     async def invitations(self, tenant: str) -> list[Invitation]:
         """A tenant's open invitations."""
-        return await self._client.listed(self._token, path_of("tenants", tenant, "invitations"), Invitation)
+        return await self._client.whole(self._token, path_of("tenants", tenant, "invitations"), Invitation)
 
     async def invite(self, tenant: str, role: str, label: str, days: float) -> str:
         """The text of a new invitation."""
@@ -85,10 +93,10 @@ class Account:
         """Make a tenant; nothing if there is one of that name."""
         await self._client.send(self._token, "PUT", path_of("tenants", tenant))
 
-    async def tenants(self) -> list[str] | None:
-        """The tenants there are; None if the API does not say."""
-        found = await self._if_there(path_of("tenants"), TenantEntry)
-        return None if found is None else [each.tenant for each in found]
+    async def tenants(self, cursor: str) -> Page[TenantEntry]:
+        """A page of the tenants there are, by name; none if the API does not say."""
+        read = self._client.page(self._token, path_of("tenants"), TenantEntry, limit=SHOWN, cursor=cursor)
+        return await self._if_there(read) or Page(items=[])
 
     async def sides(self) -> Sides:
         """Both sides and their releases, for operators."""
@@ -96,19 +104,36 @@ class Account:
 
     async def connectors(self) -> list[Connector]:
         """The connectors with their options; none if the API does not say."""
-        return await self._if_there(path_of("connectors"), Connector) or []
+        return await self._if_there(self._client.whole(self._token, path_of("connectors"), Connector)) or []
 
-    async def _if_there(self, path: str, kind: type[T]) -> list[T] | None:
+    async def _if_there(self, read: Awaitable[T]) -> T | None:
         try:
-            return await self._client.listed(self._token, path, kind)
+            return await read
         except ProblemError as error:
             if error.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.TOO_MANY_REQUESTS):
                 raise
             return None
 
-    async def documents(self, tenant: str, kind: str) -> list[Version]:
-        """A tenant's documents of a kind (in the plural), by name."""
-        return await self._client.listed(self._token, path_of("tenants", tenant, kind), Version)
+    async def documents(
+        self, tenant: str, kind: str, cursor: str, limit: str = SHOWN
+    ) -> Page[VersionSummary]:
+        """A page of a tenant's documents of a kind (in the plural), by name."""
+        path = path_of("tenants", tenant, kind)
+        return await self._client.page(
+            self._token, path, VersionSummary, brief="true", limit=limit, cursor=cursor
+        )
+
+    async def names(self, tenant: str, kind: str) -> list[str] | None:
+        """The names of all documents of a kind; None if there are too many to choose from."""
+        found: list[str] = []
+        cursor: str | None = ""
+        while cursor is not None:
+            if len(found) >= MOST_NAMES:
+                return None
+            page = await self.documents(tenant, kind, cursor, limit=_READ)
+            found += [each.name for each in page.items]
+            cursor = page.next
+        return found
 
     async def document(self, tenant: str, kind: str, name: str) -> Version:
         """One document."""
@@ -127,10 +152,19 @@ class Account:
         path = path_of("tenants", tenant, kind, name)
         await self._client.send(self._token, "DELETE", path, headers=if_match(version))
 
-    async def history(self, tenant: str, kind: str, name: str) -> list[Version]:
-        """Its versions, newest first."""
+    async def history(
+        self, tenant: str, kind: str, name: str, cursor: str, limit: str = SHOWN
+    ) -> Page[VersionSummary]:
+        """A page of its versions, newest first."""
         path = path_of("tenants", tenant, kind, name, "history")
-        return await self._client.listed(self._token, path, Version)
+        return await self._client.page(
+            self._token, path, VersionSummary, brief="true", limit=limit, cursor=cursor
+        )
+
+    async def version(self, tenant: str, kind: str, name: str, version: int) -> Version:
+        """One of its versions."""
+        path = path_of("tenants", tenant, kind, name, "history", str(version))
+        return await self._client.get(self._token, path, Version)
 
     async def revert(self, tenant: str, kind: str, name: str, to: int, version: int) -> None:
         """Make a document that is at `version` what it was at `to`."""
@@ -144,7 +178,7 @@ class Account:
 
     async def keys(self, tenant: str, source: str) -> list[WriteKey]:
         """The write keys of a source."""
-        return await self._client.listed(
+        return await self._client.whole(
             self._token, path_of("tenants", tenant, "sources", source, "keys"), WriteKey
         )
 

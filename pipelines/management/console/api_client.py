@@ -2,8 +2,8 @@
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar
-from urllib.parse import quote
+from typing import Any, Final, Generic, Self, TypeVar
+from urllib.parse import quote, urlencode
 
 import httpx
 import msgspec
@@ -19,8 +19,6 @@ Schema = Mapping[str, Any]
 _CONNECTIONS: Final = 16
 _STREAMS: Final = 32
 _SILENT_SECONDS: Final = 3 * HEARTBEAT_SECONDS
-_PAGE: Final = 200
-_MOST_PAGES: Final = 10
 NEW: Final = {"If-None-Match": "*"}
 
 
@@ -73,6 +71,20 @@ class Version(Struct, frozen=True, kw_only=True):
 
     write_key: str | None = None
     """Of a new source, once."""
+
+
+class VersionSummary(Struct, frozen=True, kw_only=True):
+    """One version of a document, without the document."""
+
+    name: str
+    version: int
+    by: str
+    at_ms: int
+    deleted: bool
+    """This version is the deletion."""
+
+    status: dict[str, SideStatus] | None = None
+    """Of the newest."""
 
 
 class Connector(Struct, frozen=True, kw_only=True):
@@ -129,9 +141,12 @@ class Redeemed(Struct, frozen=True, kw_only=True):
     """A personal token, if there is no issuer that signs people in."""
 
 
-class _Listed(Struct, frozen=True, kw_only=True):
-    items: msgspec.Raw
+class Page(Struct, Generic[T], frozen=True, kw_only=True):
+    """A part of a list."""
+
+    items: list[T]
     next: str | None = None
+    """The cursor of the next part, if there is one."""
 
 
 class _Problem(Struct, frozen=True, kw_only=True):
@@ -250,14 +265,11 @@ class ApiClient:
         """One thing, decoded."""
         return self.decoded(await self.send(token, "GET", path), kind)
 
-    async def listed(self, token: str, path: str, kind: type[T]) -> list[T]:
-        """A list, at most ten pages of it."""
-        found: list[T] = []
-        query = f"?limit={_PAGE}"
-        for _ in range(_MOST_PAGES):
-            page = await self.get(token, path + query, _Listed)
-            found += self.decoded(bytes(page.items), list[kind])  # type: ignore[valid-type]
-            if page.next is None:
-                break
-            query = f"?limit={_PAGE}&cursor={quote(page.next, safe='')}"
-        return found
+    async def page(self, token: str, path: str, kind: type[T], **query: str) -> Page[T]:
+        """A page of a list; parameters that are empty are left out."""
+        asked = urlencode({name: text for name, text in query.items() if text})
+        return await self.get(token, f"{path}?{asked}", Page[kind])  # type: ignore[valid-type]
+
+    async def whole(self, token: str, path: str, kind: type[T]) -> list[T]:
+        """A list that the API has on one page."""
+        return (await self.get(token, path, Page[kind])).items  # type: ignore[valid-type]

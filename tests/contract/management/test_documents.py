@@ -1,5 +1,7 @@
 """Documents over HTTP: conditions, bundles, history, names and write keys."""
 
+from typing import Any
+
 import pytest
 
 from shared.contracts.key_usage import partition, sort_key
@@ -62,6 +64,62 @@ def test_lists_are_paged_by_an_opaque_cursor(api: ApiProcess) -> None:
         found += [each["document"]["name"] for each in page["items"]]
         cursor = page["next"]
     assert found == names
+
+
+def test_a_brief_list_has_all_but_the_documents_and_is_paged_alike(api: ApiProcess) -> None:
+    root = "/v1/tenants/brief/destinations"
+    for name in ("a", "b", "gone"):
+        assert api.ask("PUT", f"{root}/{name}", destination(), NEW).status == 201
+    assert api.ask("PUT", f"{root}/b", destination(7), ANY).status == 200
+    assert api.ask("DELETE", f"{root}/gone", headers=ANY).status == 204
+    whole = api.ask("GET", root).json["items"]
+    first = api.ask("GET", f"{root}?brief=true&limit=1").json
+    rest = api.ask("GET", f"{root}?brief=true&limit=1&cursor={first['next']}").json
+    assert rest["next"] is None, "a deletion is not listed"
+    assert [*first["items"], *rest["items"]] == [_brief(each, each["document"]["name"]) for each in whole]
+    assert api.ask("GET", f"{root}?brief=yes").status == 400
+
+
+def test_a_brief_history_says_which_versions_are_deletions(api: ApiProcess) -> None:
+    path = "/v1/tenants/brief/destinations/past"
+    for seconds in (1.0, 2.0):
+        assert api.ask("PUT", path, destination(seconds), ANY).status in (200, 201)
+    assert api.ask("DELETE", path, headers=ANY).status == 204
+    whole = api.ask("GET", f"{path}/history").json["items"]
+    first = api.ask("GET", f"{path}/history?brief=true&limit=2").json
+    rest = api.ask("GET", f"{path}/history?brief=true&limit=2&cursor={first['next']}").json
+    assert [*first["items"], *rest["items"]] == [_brief(each, "past") for each in whole]
+    assert [each["deleted"] for each in first["items"]] == [True, False]
+    assert api.ask("GET", "/v1/tenants/brief/destinations/never/history?brief=true").status == 404
+
+
+def _brief(item: dict[str, Any], name: str) -> dict[str, Any]:
+    """An item of a list of destinations as the brief list has it."""
+    kept = {key: value for key, value in item.items() if key != "document"}
+    return kept | {"kind": "destination", "name": name, "deleted": item["document"] is None}
+
+
+def test_one_version_of_the_history_is_read_alone(api: ApiProcess) -> None:
+    path = "/v1/tenants/alone/destinations/sink"
+    for seconds in (1.0, 2.0):
+        assert api.ask("PUT", path, destination(seconds), ANY).status in (200, 201)
+    assert api.ask("DELETE", path, headers=ANY).status == 204
+    history = api.ask("GET", f"{path}/history").json["items"]
+    assert [api.ask("GET", f"{path}/history/{number}").json for number in (3, 2, 1)] == history
+    for number in ("0", "4", "-1", "1.0", "x", "9" * 30):
+        assert api.ask("GET", f"{path}/history/{number}").status == 404, number
+
+
+def test_a_version_of_another_tenants_document_is_not_there(api: ApiProcess) -> None:
+    for tenant in ("apart", "nosy"):
+        assert api.ask("PUT", f"/v1/tenants/{tenant}/destinations/mine", destination(), NEW).status == 201
+    path = "/v1/tenants/apart/destinations/mine"
+    assert api.ask("PUT", path, destination(2.0), ANY).status == 200
+    viewer = api.token("nosy", "viewer")
+    assert api.ask("GET", f"{path}/history/1", token=viewer).status == 404
+    assert api.ask("GET", "/v1/tenants/nosy/destinations/mine/history/2", token=viewer).status == 404
+    assert api.ask("GET", "/v1/tenants/nosy/destinations/mine/history/1", token=viewer).status == 200
+    assert api.ask("GET", f"{path}/history/1", token=None).status == 401
 
 
 def test_two_tenants_may_use_the_same_names_and_neither_learns_of_it(api: ApiProcess) -> None:

@@ -10,12 +10,13 @@ from pipelines.management.console.forms.fields import Field, Shape
 from pipelines.management.console.forms.typed_text import TypedError, check_size, one_value
 from pipelines.management.console.forms.yaml_text import written
 
+Texts = dict[str, str | bool | None]
 Typed = Mapping[str, str | bool | None]
 _MISSING: Final = object()
 
 
-def typed(document: Document, fields: Sequence[Field]) -> dict[str, str | bool | None]:
-    """What the form of a document shows."""
+def typed(document: Document, fields: Sequence[Field]) -> Texts:
+    """What the form of a document shows; a TooLongError says that a text is too long."""
     return {each.pointer: _shown(_at(document, each.path), each) for each in fields}
 
 

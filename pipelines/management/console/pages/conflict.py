@@ -6,7 +6,6 @@ from nicegui import ui
 
 from pipelines.management.console import formatting
 from pipelines.management.console.api_client import NEW, Version, if_match
-from pipelines.management.console.forms.yaml_text import difference
 from pipelines.management.console.html import Markup, joined, tag
 from pipelines.management.console.pages.frame import button
 from pipelines.management.console.panels.base import write
@@ -15,18 +14,18 @@ from pipelines.management.console.panels.base import write
 def show_conflict(
     mine: Version | None,
     theirs: Version | None,
+    changed: Markup,
     save: Callable[[Mapping[str, str]], Awaitable[None]],
     take: Callable[[Version], Awaitable[None]],
 ) -> None:
-    """Say what changed since `mine` was loaded, and offer to write over it or to take it."""
+    """Say what `changed` since `mine` was loaded, and offer to write over it or to take it."""
     with ui.element("section").classes("overtaken").props("role=alert data-testid=conflict"):
         if theirs is None:
             write(_said("It was deleted meanwhile", "What you typed is still here."))
             button("Make it again", lambda: save(NEW), "overwrite", "main")
             return
         number, found = theirs.version, theirs
-        before = None if mine is None else mine.document
-        write(joined(_said(*_title(mine, theirs)), difference(before, theirs.document)))
+        write(joined(_said(*_title(mine, theirs)), changed))
         with ui.element("div").classes("acts"):
             button(f"Write mine over version {number}", lambda: save(if_match(number)), "overwrite", "main")
             button(f"Drop mine, load version {number}", lambda: take(found), "take")

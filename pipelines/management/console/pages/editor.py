@@ -1,6 +1,7 @@
 """The page of one document: its form and its YAML text, saving, and what to do when somebody was faster."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from http import HTTPStatus
 
 from msgspec import Struct
@@ -20,9 +21,10 @@ from pipelines.management.console.api_client import (
 from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.forms.typed_text import TypedError
 from pipelines.management.console.forms.values import sentence
+from pipelines.management.console.forms.yaml_text import TooLongError, difference
 from pipelines.management.console.html import Markup, tag
 from pipelines.management.console.pages.conflict import show_conflict
-from pipelines.management.console.pages.form import FormView
+from pipelines.management.console.pages.form import Content, FormView
 from pipelines.management.console.pages.frame import agreed, button, show_key
 from pipelines.management.console.pages.text_view import TextView
 from pipelines.management.console.pages.visit import KINDS, Visit, refusal
@@ -40,7 +42,9 @@ class Choices(Struct, frozen=True, kw_only=True):
 class Editor:
     """The panel; `stored` is None for a new document."""
 
-    def __init__(self, visit: Visit, kind: str, stored: Version | None, choices: Choices) -> None:
+    def __init__(
+        self, visit: Visit, kind: str, stored: Version | None, choices: Choices, content: Content
+    ) -> None:
         self._visit, self._kind, self._stored = visit, kind, stored
         self._writes = visit.session.identity.writes
         with ui.element("form").classes("edit").on("submit.prevent", self.save) as self._root:
@@ -50,8 +54,7 @@ class Editor:
                 self._as_text = button("YAML", self._show_text, "view-yaml")
             self._problems = write(Markup())
             self._conflict = ui.element("div")
-            document = self._document_now()
-            self._form = FormView(kind, document, choices.connectors, choices.names, writes=self._writes)
+            self._form = FormView(kind, content, choices.connectors, choices.names, writes=self._writes)
             self._text = TextView(writes=self._writes)
             self._textual = False
             self._mark_view()
@@ -107,7 +110,7 @@ class Editor:
         if new:
             ui.navigate.to(self._visit.address(self._kind, name))
             return
-        self._load(saved)
+        await self._load(saved)
         ui.notify(f"Saved as version {saved.version}.", type="positive")
 
     async def _overtaken(self, name: str) -> None:
@@ -123,20 +126,34 @@ class Editor:
         except UnreachableError as error:
             await self.show_errors([FieldError(pointer="", detail=str(error))])
             return
+        mine = self._stored
+        before, after = (None if each is None else each.document for each in (mine, theirs))
+        changed = await self._visit.apart(partial(difference, before, after))
         self._conflict.clear()
         with self._conflict:
-            show_conflict(self._stored, theirs, self._save, self._take)
+            show_conflict(mine, theirs, changed, self._save, self._take)
 
     async def _take(self, theirs: Version) -> None:
         """Drop what is typed for what is stored."""
-        self._stored = theirs
-        self._conflict.clear()
-        await self.show_errors([])
-        self._load(theirs)
+        if await self._load(theirs):
+            self._stored = theirs
+            self._conflict.clear()
 
-    def _load(self, stored: Version) -> None:
-        self._form.show(stored.document or {})
-        self._text.show(self._document_now())
+    async def _load(self, stored: Version) -> bool:
+        """Show what is stored; False if it is too long, which is then said."""
+        await self.show_errors([])
+        return await self._shown(stored.document or {}, textual=self._textual)
+
+    async def _shown(self, document: Document, *, textual: bool) -> bool:
+        try:
+            if textual:
+                self._text.show(await self._visit.apart(self._text.writing(document)))
+            else:
+                self._form.show(await self._visit.apart(self._form.spreading(document)))
+        except TooLongError as error:
+            await self.show_errors([FieldError(pointer="", detail=str(error))])
+            return False
+        return True
 
     async def delete(self) -> None:
         """Ask, then delete the version that is shown."""
@@ -167,11 +184,6 @@ class Editor:
             if self._stored is not None:
                 button("Delete …", self.delete, "delete", "danger")
 
-    def _document_now(self) -> Document:
-        if self._stored is not None and self._stored.document is not None:
-            return self._stored.document
-        return {}
-
     async def _typed(self) -> Document | None:
         read = self._text.reading() if self._textual else self._form.reading()
         try:
@@ -186,22 +198,23 @@ class Editor:
         return str(self._name.value or document.get("name") or "").strip()
 
     async def _show_form(self) -> None:
-        await self._switch(self._form.show, textual=False)
+        await self._switch(textual=False)
 
     async def _show_text(self) -> None:
-        await self._switch(lambda document: self._text.show(self._headed(document)), textual=True)
+        await self._switch(textual=True)
 
     def _headed(self, document: Document) -> Document:
         head = {"kind": KINDS[self._kind], "name": self._named(document), "tenant": self._visit.tenant}
         return {**{key: value for key, value in head.items() if value}, **document}
 
-    async def _switch(self, show: Callable[[Document], None], *, textual: bool) -> None:
+    async def _switch(self, *, textual: bool) -> None:
         if textual is self._textual:
             return
         await self.show_errors([])
         document = await self._typed()
-        if document is not None and textual is not self._textual:  # unless it was clicked twice
-            show(document)
+        if document is None or textual is self._textual:  # it was clicked twice
+            return
+        if await self._shown(self._headed(document) if textual else document, textual=textual):
             self._textual = textual
             self._mark_view()
 

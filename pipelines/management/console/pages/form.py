@@ -6,18 +6,42 @@ from functools import partial
 from itertools import groupby
 from typing import Any, Final
 
+from msgspec import Struct
 from nicegui import ui
 from nicegui.elements.mixins.validation_element import ValidationElement
 from nicegui.events import ValueChangeEventArguments
 
 from pipelines.management.console.api_client import Document, FieldError, Schema
 from pipelines.management.console.forms.fields import OPTIONS, Field, Shape, document_fields
-from pipelines.management.console.forms.values import document_of, spread, typed
+from pipelines.management.console.forms.values import Texts, document_of, spread, typed
 from pipelines.management.console.forms.yaml_text import without_keys
 from shared.contracts.documents import DEFAULT_CONNECTOR
 
 CONNECTOR: Final = "/connector"
 _MULTILINE: Final = frozenset({Shape.YAML, Shape.LONG})
+
+
+class Content(Struct, frozen=True, kw_only=True):
+    """What a form shows of a document."""
+
+    document: Document
+    fields: Sequence[Field]
+    texts: Texts
+
+
+def content_of(kind: str, document: Document, connectors: Mapping[str, Schema]) -> Content:
+    """What the form of a document shows; it may take seconds.
+
+    Raises:
+        TooLongError: if the YAML of a field is too long.
+    """
+    kept = without_keys(document)
+    fields = document_fields(kind, connectors.get(_connector(document)))
+    return Content(document=kept, fields=fields, texts=typed(kept, fields))
+
+
+def _connector(document: Document) -> str:
+    return str(document.get("connector", DEFAULT_CONNECTOR))
 
 
 class FormView:
@@ -26,7 +50,7 @@ class FormView:
     def __init__(
         self,
         kind: str,
-        document: Document,
+        content: Content,
         connectors: Mapping[str, Schema],
         names: Mapping[str, Sequence[str]],
         *,
@@ -36,21 +60,24 @@ class FormView:
 
         Args:
             kind: in the plural.
-            document: what it shows.
+            content: what it shows.
             connectors: JSON Schemas of the options of destinations, by the connector's name.
             names: what can be chosen for a field, by its pointer.
             writes: whether anything can be changed.
         """
         self._kind, self._connectors, self._names, self._writes = kind, connectors, names, writes
         self._box = ui.element("div").classes("fields")
-        self.show(document)
+        self.show(content)
 
-    def show(self, document: Document) -> None:
+    def show(self, content: Content) -> None:
         """Show another document."""
-        self._stored = self._base = without_keys(document)
-        self._fields = document_fields(self._kind, self._connectors.get(self._connector(document)))
-        self._texts = typed(self._base, self._fields)
+        self._stored = self._base = content.document
+        self._fields, self._texts = content.fields, dict(content.texts)
         self._draw()
+
+    def spreading(self, document: Document) -> Callable[[], Content]:
+        """Finds what the form of a document shows, in any thread; a TooLongError says that it is too long."""
+        return partial(content_of, self._kind, document, self._connectors)
 
     def shown(self, on: bool) -> None:
         """Show or hide it."""
@@ -66,9 +93,6 @@ class FormView:
         for pointer, element in self._inputs.items():
             element.error = shown.get(pointer)
         return others
-
-    def _connector(self, document: Document) -> str:
-        return str(document.get("connector", DEFAULT_CONNECTOR))
 
     def _draw(self) -> None:
         self._box.clear()
@@ -119,10 +143,11 @@ class FormView:
 
     def _of_connector(self, connector: str) -> None:
         """Show another connector's options; what is typed elsewhere stays."""
-        same = connector == self._connector(self._stored)
+        same = connector == _connector(self._stored)
         self._base = {**self._base, OPTIONS: self._stored.get(OPTIONS, {}) if same else {}}
         self._fields = document_fields(self._kind, self._connectors.get(connector))
-        self._texts = {**typed(self._base, self._fields), **self._texts}
+        new = [field for field in self._fields if field.pointer not in self._texts]
+        self._texts |= typed(self._base, new)
         self._draw()
         self._inputs[CONNECTOR].run_method("focus")  # where the person was
 

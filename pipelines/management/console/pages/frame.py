@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
+from urllib.parse import urlencode
 
 from nicegui import ui
 
@@ -76,6 +77,12 @@ def trail(*steps: tuple[str, str]) -> Markup:
     for text, path in steps[:-1]:
         links += [tag("a", text, href=path), tag("span", "/", aria_hidden="true")]
     return tag("div", *links, tag("h2", steps[-1][0]), class_="trail")
+
+
+def further(path: str, cursor: str | None, text: str) -> None:
+    """A link to the next page of a list whose address is `path`, if there is one."""
+    if cursor is not None:
+        write(tag("a", text, href=f"{path}?{urlencode({'cursor': cursor})}", class_="act plain"), "acts")
 
 
 def failure(text: str) -> None:

@@ -5,9 +5,9 @@ from typing import Final
 from nicegui import ui
 
 from pipelines.management.console import formatting
-from pipelines.management.console.api_client import SideStatus, Version
+from pipelines.management.console.api_client import Page, SideStatus, TenantEntry, VersionSummary
 from pipelines.management.console.html import Markup, joined, tag
-from pipelines.management.console.pages.frame import MEMBERS, button, trail
+from pipelines.management.console.pages.frame import MEMBERS, button, further, trail
 from pipelines.management.console.pages.visit import KINDS, Visit
 from pipelines.management.console.panels.base import badge, table, write
 from pipelines.management.console.sign_in import HOME
@@ -35,36 +35,36 @@ def status_of(sides: dict[str, SideStatus] | None) -> Markup:
     return joined(*words)
 
 
-def show_listing(visit: Visit, kind: str, found: list[Version]) -> None:
-    """The page."""
+def show_listing(visit: Visit, kind: str, page: Page[VersionSummary], cursor: str) -> None:
+    """The page; without a cursor it is the first."""
     with ui.element("section").classes("card span-12"):
         with ui.element("div").classes("row title"):
             write(joined(trail((kind.title(), "")), tag("p", _SAYS[kind], class_="note")))
             if visit.session.identity.writes:
                 write(tag("a", f"New {KINDS[kind]}", href=visit.address(kind, NEW), class_="act main"))
-        write(_table(visit, kind, found) if found else _empty(kind))
+        write(_table(visit, kind, page.items) if page.items else _empty(kind, cursor))
+        further(visit.address(kind), page.next, "More")
 
 
-def _empty(kind: str) -> Markup:
-    return tag("p", f"No {kind} yet.", class_="empty")
+def _empty(kind: str, cursor: str) -> Markup:
+    return tag("p", f"No more {kind}." if cursor else f"No {kind} yet.", class_="empty")
 
 
-def _table(visit: Visit, kind: str, found: list[Version]) -> Markup:
+def _table(visit: Visit, kind: str, found: list[VersionSummary]) -> Markup:
     with_status = any(each.status is not None for each in found)
     titles = ["Name", "Version", "Changed, UTC", "By", *(["Status"] if with_status else [])]
     return table(kind, titles, [_row(visit, kind, each, with_status) for each in found])
 
 
-def _row(visit: Visit, kind: str, each: Version, with_status: bool) -> Markup:
-    name = str((each.document or {}).get("name", ""))
+def _row(visit: Visit, kind: str, each: VersionSummary, with_status: bool) -> Markup:
     return tag(
         "tr",
-        tag("th", tag("a", name, href=visit.address(kind, name)), scope="row"),
+        tag("th", tag("a", each.name, href=visit.address(kind, each.name)), scope="row"),
         tag("td", str(each.version)),
         tag("td", formatting.moment(each.at_ms)),
         tag("td", each.by),
         tag("td", status_of(each.status)) if with_status else None,
-        data_document=name,
+        data_document=each.name,
     )
 
 
@@ -90,7 +90,7 @@ def show_own_tenants(visit: Visit) -> None:
         write(tag("ul", *items, class_="names"))
 
 
-def show_tenants(visit: Visit, known: list[str] | None) -> None:
+def show_tenants(visit: Visit, known: Page[TenantEntry]) -> None:
     """The page on which an operator chooses a tenant, or makes one and invites its first owner."""
 
     async def make() -> None:
@@ -107,9 +107,11 @@ def show_tenants(visit: Visit, known: list[str] | None) -> None:
             button("Open", lambda: None, "open", "main").props("type=submit")
             button("Make it", make, "make").props("type=button")
         form.on("submit.prevent", lambda: _go(typed))
-        if known:
-            items = (tag("li", tag("a", each, href=f"{HOME}/{each}")) for each in known)
+        names = [each.tenant for each in known.items]
+        if names:
+            items = (tag("li", tag("a", each, href=f"{HOME}/{each}")) for each in names)
             write(tag("ul", *items, class_="names"))
+        further(HOME, known.next, "More")
 
 
 def _go(typed: ui.input) -> None:

@@ -1,7 +1,7 @@
 """The members of a tenant, and invitations: list, invite, change a role, remove, withdraw."""
 
-from collections.abc import Awaitable, Callable
-from typing import Final
+from collections.abc import Callable, Coroutine
+from typing import Any, Final
 
 from fastapi import Request, Response
 from nicegui import ui
@@ -114,7 +114,7 @@ class Members:
         if await agreed("Withdraw this invitation?", "Its link then leads nowhere.", "Withdraw"):
             await self._do(self._visit.account.withdraw(self._visit.tenant, picked))
 
-    async def _do(self, act: Awaitable[None]) -> None:
+    async def _do(self, act: Coroutine[Any, Any, None]) -> None:
         if await self._visit.change(act):
             await self._load()
 

@@ -1,6 +1,7 @@
 """The addresses of the pages of documents."""
 
 from collections.abc import Callable
+from functools import partial
 from http import HTTPStatus
 from typing import Final
 
@@ -9,11 +10,13 @@ from nicegui import ui
 
 from pipelines.management.console.api_client import ProblemError, Version
 from pipelines.management.console.client import UnreachableError
+from pipelines.management.console.forms.yaml_text import TooLongError
 from pipelines.management.console.html import joined, tag
 from pipelines.management.console.page_guard import instead
 from pipelines.management.console.pages.chain_routes import add_chain_pages
 from pipelines.management.console.pages.editor import Choices, Editor
-from pipelines.management.console.pages.frame import failure, page_of, trail
+from pipelines.management.console.pages.form import content_of
+from pipelines.management.console.pages.frame import failure, further, page_of, trail
 from pipelines.management.console.pages.history import History, history_button
 from pipelines.management.console.pages.keys import show_keys
 from pipelines.management.console.pages.listing import (
@@ -82,7 +85,7 @@ def _add_choice_of_tenant(shown: Shown, desk: Desk) -> None:
     async def home(request: Request) -> Response | None:
         async def build(visit: Visit) -> Callable[[], object]:
             if visit.session.identity.operates:
-                known = await visit.account.tenants()
+                known = await visit.account.tenants(_cursor(request))
                 return lambda: show_tenants(visit, known)
             return lambda: show_own_tenants(visit)
 
@@ -100,8 +103,9 @@ def _add_documents(shown: Shown) -> None:
     @ui.page(HOME + "/{tenant}/{kind}", title="hifi: documents", response_timeout=_SECONDS)
     async def listing(request: Request, tenant: str, kind: str) -> Response | None:
         async def build(visit: Visit) -> Callable[[], object]:
-            found = await visit.account.documents(tenant, _known(kind))
-            return lambda: show_listing(visit, kind, found)
+            cursor = _cursor(request)
+            page = await visit.account.documents(tenant, _known(kind), cursor)
+            return lambda: show_listing(visit, kind, page, cursor)
 
         return await shown(request, tenant, kind, build)
 
@@ -117,10 +121,13 @@ def _add_documents(shown: Shown) -> None:
     @ui.page(HOME + "/{tenant}/{kind}/{name}/history", title="hifi: history", response_timeout=_SECONDS)
     async def history(request: Request, tenant: str, kind: str, name: str) -> Response | None:
         async def build(visit: Visit) -> Callable[[], object]:
-            versions = await visit.account.history(tenant, _known(kind), name)
-            return lambda: _show_history(visit, kind, name, versions)
+            return await _history(visit, _known(kind), name, _cursor(request))
 
         return await shown(request, tenant, kind, build)
+
+
+def _cursor(request: Request) -> str:
+    return request.query_params.get("cursor", "")
 
 
 def _known(kind: str) -> str:
@@ -134,23 +141,21 @@ async def _choices(visit: Visit, kind: str) -> Choices:
         return Choices(connectors={each.name: each.options for each in await visit.account.connectors()})
     if kind == "pipes":
         names = {
-            f"/{KINDS[other]}": [
-                str((each.document or {}).get("name"))
-                for each in await visit.account.documents(visit.tenant, other)
-            ]
+            f"/{KINDS[other]}": await visit.account.names(visit.tenant, other)
             for other in ("sources", "destinations")
         }
-        return Choices(names=names)
+        return Choices(names={field: found for field, found in names.items() if found is not None})
     return Choices()
 
 
 async def _new(visit: Visit, kind: str) -> Callable[[], object]:
     choices = await _choices(visit, kind)
+    content = content_of(kind, {}, choices.connectors)
 
     def draw() -> None:
         with ui.element("section").classes("card span-12"):
             write(trail((kind.title(), visit.address(kind)), (f"New {KINDS[kind]}", "")))
-            editor = Editor(visit, kind, None, choices)
+            editor = Editor(visit, kind, None, choices, content)
         if kind == "pipes":
             TryPanel(visit, editor)
 
@@ -161,6 +166,10 @@ async def _document(visit: Visit, kind: str, name: str) -> Callable[[], object]:
     stored = await visit.account.document(visit.tenant, kind, name)
     choices = await _choices(visit, kind)
     keys = await visit.account.keys(visit.tenant, name) if kind == "sources" else []
+    try:
+        content = await visit.apart(partial(content_of, kind, stored.document or {}, choices.connectors))
+    except TooLongError as error:
+        return _failed(f"This cannot be shown: {error}.")
 
     def draw() -> None:
         with ui.element("section").classes("card span-12"):
@@ -168,7 +177,7 @@ async def _document(visit: Visit, kind: str, name: str) -> Callable[[], object]:
                 write(joined(trail((kind.title(), visit.address(kind)), (name, "")), _facts(stored)))
                 live = live_link(visit, name) if kind == "pipes" else None
                 write(joined(live, history_button(visit, kind, name)), "row")
-            editor = Editor(visit, kind, stored, choices)
+            editor = Editor(visit, kind, stored, choices, content)
         if kind == "sources":
             show_keys(visit, name, keys)
         if kind == "pipes":
@@ -182,8 +191,15 @@ def _facts(stored: Version) -> str:
     return tag("p", f"Version {stored.version}, by {stored.by} ", status_of(stored.status), class_="note")
 
 
-def _show_history(visit: Visit, kind: str, name: str, versions: list[Version]) -> None:
-    with ui.element("section").classes("card span-12"):
-        steps = ((kind.title(), visit.address(kind)), (name, visit.address(kind, name)), ("History", ""))
-        write(trail(*steps))
-        History(visit, kind, name, versions)
+async def _history(visit: Visit, kind: str, name: str, cursor: str) -> Callable[[], object]:
+    page = await visit.account.history(visit.tenant, kind, name, cursor)
+    first = await visit.account.history(visit.tenant, kind, name, "", limit="1") if cursor else page
+
+    def draw() -> None:
+        with ui.element("section").classes("card span-12"):
+            steps = ((kind.title(), visit.address(kind)), (name, visit.address(kind, name)), ("History", ""))
+            write(trail(*steps))
+            History(visit, kind, name, page.items, first.items[0].version)
+            further(visit.address(kind, name, "history"), page.next, "Older")
+
+    return draw

@@ -25,9 +25,14 @@ class TextView:
         """Show or hide it."""
         self._box.set_visibility(on)
 
-    def show(self, document: Document) -> None:
-        """Show another document."""
-        self._text.value = document_text(document)
+    def show(self, text: str) -> None:
+        """Show another document, whose text `writing` made."""
+        self._text.value = text
+
+    @staticmethod
+    def writing(document: Document) -> Callable[[], str]:
+        """Writes the text of a document, in any thread; a TooLongError says that it is too long."""
+        return partial(document_text, document)
 
     def reading(self) -> Callable[[], Document]:
         """Reads the document that the text states, in any thread; a TypedError says why it states none."""

@@ -1,9 +1,10 @@
 """One signed-in page: whose it is, what it may ask the API, and what happens when the API refuses."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import closing
 from dataclasses import dataclass, replace
 from http import HTTPStatus
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 from fastapi import Request, Response
@@ -46,7 +47,7 @@ class Visit:
         """The path of a page of this tenant."""
         return "/".join((HOME, *(quote(step, safe="") for step in (self.tenant, *steps))))
 
-    async def change(self, act: Awaitable[None]) -> bool:
+    async def change(self, act: Coroutine[Any, Any, None]) -> bool:
         """Do it; False if it was refused, which the page then says."""
         try:
             await self.allowed(act)
@@ -62,17 +63,20 @@ class Visit:
         """What `work`, which may take seconds, gives; other pages go on meanwhile."""
         return await self.threads.run(self.session.identity.id, work)
 
-    async def allowed(self, call: Awaitable[T]) -> T:
+    async def allowed(self, call: Coroutine[Any, Any, T]) -> T:
         """What the call gives, if the session is open; the page goes to the sign-in form when it has ended.
+
+        A call that is not made is closed.
 
         Raises:
             ProblemError: what the API refused.
             UnreachableError: the API does not answer.
         """
         try:
-            if await self.sessions.renewed(self.session.id) is None:
-                raise ProblemError(HTTPStatus.UNAUTHORIZED, "your session has ended")
-            return await call
+            with closing(call):
+                if await self.sessions.renewed(self.session.id) is None:
+                    raise ProblemError(HTTPStatus.UNAUTHORIZED, "your session has ended")
+                return await call
         except ProviderAwayError as error:
             raise UnreachableError(f"the sign-in service does not answer: {error}; try again") from error
         except ProblemError as error:

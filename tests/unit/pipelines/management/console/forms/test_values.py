@@ -10,7 +10,7 @@ from pipelines.management.console.api_client import FieldError
 from pipelines.management.console.forms.fields import Shape, document_fields
 from pipelines.management.console.forms.typed_text import TypedError, one_value
 from pipelines.management.console.forms.values import document_of, spread, typed
-from pipelines.management.console.forms.yaml_text import difference, document_text, written
+from pipelines.management.console.forms.yaml_text import TooLongError, difference, document_text, written
 
 OPTIONS: dict[str, Any] = {
     "$ref": "#/$defs/Options",
@@ -98,3 +98,27 @@ def test_a_difference_escapes_what_it_shows() -> None:
     shown = difference({"x": "<script>"}, {"x": "<b>"})
     assert "<script>" not in shown and "&lt;script&gt;" in shown
     assert "No difference" in difference({"x": 1}, {"x": 1})
+
+
+def test_a_change_in_a_large_document_is_shown_where_it_is() -> None:
+    before = {"values": list(range(6_000))}
+    after = {"values": [*range(3_000), "new", *range(3_000, 6_000)]}
+    shown = difference(before, after)
+    assert "@@ -2999,6 +2999,7 @@" in shown and "+- new" in shown
+    assert shown.count("<span") == 1 + 3 + 1 + 3
+
+
+def test_a_difference_of_very_many_lines_is_not_searched_for_but_said() -> None:
+    before, after = ({"values": [at * step % 5_003 for at in range(5_003)]} for step in (2, 3))
+    shown = difference(before, after)
+    assert "differ in up to 5,0" in shown and "hifi history" in shown and "<span" not in shown
+
+
+def test_yaml_that_is_much_longer_than_its_document_is_refused_and_said_in_a_difference() -> None:
+    deep: Any = list(range(6_000))
+    for _ in range(100):
+        deep = [deep]
+    with pytest.raises(TooLongError, match="hifi get KIND NAME"):
+        written(deep)
+    shown = difference({"x": 1}, {"x": deep})
+    assert "cannot be compared here" in shown and "<span" not in shown
