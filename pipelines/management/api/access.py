@@ -15,6 +15,7 @@ from pipelines.management.api.rate_limits import RateLimits
 from pipelines.management.api.requests import is_name
 from shared.oidc.errors import ProviderAwayError, TokenRefusedError
 from shared.oidc.keys import AGAIN_SECONDS
+from shared.runtime.query_parameters import unknown_parameter
 
 _SCHEME: Final = "bearer "
 _AWAY_SECONDS: Final = str(int(AGAIN_SECONDS))
@@ -49,6 +50,7 @@ class Access:
                     "you have no role" if caller.role is None else f"the role {caller.role} may not do this"
                 )
                 raise ProblemError(HTTPStatus.FORBIDDEN, said)
+            refuse_unknown_parameters(request)
             return caller
 
         return allowed
@@ -87,6 +89,17 @@ def bearer_of(request: Request) -> str:
     """The token that a request carries; empty for none."""
     text = request.headers.get("authorization", "")
     return text[len(_SCHEME) :].strip() if text[: len(_SCHEME)].lower() == _SCHEME else ""
+
+
+def refuse_unknown_parameters(request: Request) -> None:
+    """Refuse a query parameter that the route does not declare.
+
+    Raises:
+        ProblemError: 400 with its name and the nearest known one.
+    """
+    said = unknown_parameter(request)
+    if said is not None:
+        raise ProblemError(HTTPStatus.BAD_REQUEST, said)
 
 
 def unauthorized(detail: str) -> ProblemError:

@@ -9,7 +9,13 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from pipelines.management.api import intent, views
-from pipelines.management.api.access import Access, bearer_of, body_reader, unauthorized
+from pipelines.management.api.access import (
+    Access,
+    bearer_of,
+    body_reader,
+    refuse_unknown_parameters,
+    unauthorized,
+)
 from pipelines.management.api.authentication import Authentication
 from pipelines.management.api.callers import Caller
 from pipelines.management.api.declared import route
@@ -138,7 +144,10 @@ def redeem_route(
     known = access.guard(Action.KNOW)
 
     def person(request: Request) -> Caller | None:
-        return None if _comes_with_invitation(request, authentication) else known(request)
+        if not _comes_with_invitation(request, authentication):
+            return known(request)
+        refuse_unknown_parameters(request)
+        return None
 
     @router.post("/v1/invitations/redeem", **route(200, 201, 409, body=True))
     def redeem(
