@@ -25,8 +25,9 @@ Guard = Callable[[Request], Caller]
 class Access:
     """What stands before every route below /v1. Its guards run on threads: they ask the table."""
 
-    def __init__(self, authentication: Authentication, limits: RateLimits) -> None:
-        self._authentication, self._limits = authentication, limits
+    def __init__(self, authentication: Authentication, limits: RateLimits, tenants: RateLimits) -> None:
+        """`limits` are those of each token or person, `tenants` those of each tenant's together."""
+        self._authentication, self._limits, self._tenants = authentication, limits, tenants
 
     def guard(self, action: Action) -> Guard:
         """A dependency that gives the caller, or raises a ProblemError."""
@@ -35,13 +36,7 @@ class Access:
             caller = self._caller(request)
             request.state.caller = caller
             target = request.path_params.get("tenant")
-            wait = self._limits.wait(caller.id)
-            if wait:
-                raise ProblemError(
-                    HTTPStatus.TOO_MANY_REQUESTS,
-                    "too many requests with this token; wait as Retry-After says",
-                    headers={"Retry-After": str(math.ceil(wait))},
-                )
+            self._refuse_too_many(caller)
             verdict = may(caller.role, caller.tenant, action, target)
             if verdict is Verdict.HIDDEN or (target is not None and not is_name(target)):
                 raise not_found()
@@ -63,6 +58,18 @@ class Access:
         except (TokenRefusedError, ProviderAwayError):
             return False
         return caller is not None and may(caller.role, caller.tenant, action, target) is Verdict.ALLOWED
+
+    def _refuse_too_many(self, caller: Caller) -> None:
+        """Refuse what is above the caller's rate or its tenant's: one with many tokens has no higher rate."""
+        wait, whose = self._limits.wait(caller.id), "with this token"
+        if not wait and caller.tenant is not None:
+            wait, whose = self._tenants.wait(caller.tenant), "of this tenant"
+        if wait:
+            raise ProblemError(
+                HTTPStatus.TOO_MANY_REQUESTS,
+                f"too many requests {whose}; wait as Retry-After says",
+                headers={"Retry-After": str(math.ceil(wait))},
+            )
 
     def _found(self, request: Request) -> Caller | None:
         holder = self._authentication.holder(bearer_of(request))
