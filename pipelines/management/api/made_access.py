@@ -4,7 +4,7 @@ Tokens and invitations are the tenant's: a removal that ended them by itself wou
 depend on. So whoever removes a member sees what lives on, and may end it in the same request.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from msgspec import Struct
 
@@ -69,7 +69,7 @@ def makers_of(member_id: str, tokens: Iterable[Token]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _is_of(signature: str, makers: Iterable[str]) -> bool:
+def _is_of(signature: str, makers: Collection[str]) -> bool:
     """Whether one of the makers signed: the id is what the last parentheses hold, whatever the label is."""
     return signature.rpartition(" (")[2].removesuffix(")") in makers
 
