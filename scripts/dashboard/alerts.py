@@ -69,7 +69,7 @@ def _stands(seconds: int, *steps: Step) -> str:
     return f"max by (step) ({series(DeployMetric.STEP_SECONDS, step=f'~{names}')}) > {seconds}"
 
 
-_QUICK_STEPS: Final = {*BACKWARD, Step.BOTH, Step.PARK} - {Step.CATCH_UP}
+_QUICK_STEPS: Final = frozenset({*BACKWARD, Step.BOTH, Step.PARK}) - {Step.CATCH_UP}
 """They take minutes, and a release stays in one that does not succeed. Of the others, those forward fail by
 themselves at their limit; before the first of them a release may wait, and to drain may take a day."""
 
