@@ -3,20 +3,33 @@
 from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
 
+import pytest
+
 from pipelines.management.api.member_store import MemberStore
 from pipelines.management.api.permissions import Role
 from pipelines.management.api.teams import MOST_INVITATIONS, Invitation, TeamError
 from shared.contracts.member_items import INVITATIONS
+from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.item_store import ItemStore
-from tests.contract.management.api_process import ApiProcess
 
 NOW = 1_000
 AT_ONCE = 6
 
 
-def fill(api: ApiProcess, tenant: str, count: int) -> None:
+Place = tuple[str, str]
+"""A table, and its store's URL."""
+
+
+@pytest.fixture
+def place(dynamodb_local: str) -> Place:
+    table = f"documents-{uuid4().hex}"
+    DocumentTable(table, dynamodb_local).ensure()
+    return table, dynamodb_local
+
+
+def fill(place: Place, tenant: str, count: int) -> None:
     """Let the tenant have so many open invitations."""
-    items = ItemStore(api.table, api.endpoint, Invitation)
+    items = ItemStore(*place, Invitation)
     for number in range(count):
         name = f"{tenant}-{number}"
         each = Invitation(
@@ -34,10 +47,10 @@ def invites(store: MemberStore, tenant: str) -> bool:
     return True
 
 
-def test_of_several_at_once_only_those_that_fit_are_made_and_the_rest_are_refused(api: ApiProcess) -> None:
+def test_of_several_at_once_only_those_that_fit_are_made_and_the_rest_are_refused(place: Place) -> None:
     tenant, free = f"t{uuid4().hex[:8]}", 2
-    stores = [MemberStore(api.table, api.endpoint) for _ in range(AT_ONCE)]
-    fill(api, tenant, MOST_INVITATIONS - free)
+    stores = [MemberStore(*place) for _ in range(AT_ONCE)]
+    fill(place, tenant, MOST_INVITATIONS - free)
     with ThreadPoolExecutor(AT_ONCE) as pool:
         made = list(pool.map(invites, stores, [tenant] * AT_ONCE))
     assert sum(made) == free
