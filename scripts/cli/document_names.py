@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from scripts.documents.side_documents import SideDocuments
 from shared.contracts.document_items import DocumentKey, StoredDocument
 from shared.contracts.documents import KINDS
-from shared.documents.problems import did_you_mean
-from shared.runtime.errors import OperatorError, UsageError
+from shared.runtime.errors import OperatorError, UsageError, did_you_mean
 
 
 def document_key(text: str) -> DocumentKey:

@@ -9,8 +9,9 @@ from enum import StrEnum
 from typing import Any, Final
 
 from scripts.dashboard.promql import series, total
+from shared.contracts.release_steps import BACKWARD, Step
 from shared.contracts.topics import RETRY_DELAYS, Topic
-from shared.runtime.metrics import CanaryMetric, CollectMetric, ObserveMetric, SparkMetric
+from shared.runtime.metrics import CanaryMetric, CollectMetric, DeployMetric, ObserveMetric, SparkMetric
 
 _WINDOW: Final = "5m"
 _MARGIN_SECONDS: Final = 60
@@ -62,6 +63,15 @@ def _overdue(topic: Topic, delay: timedelta) -> str:
     seconds = delay.total_seconds() / 2 + _MARGIN_SECONDS
     return f"max by (topic) ({series(ObserveMetric.OVERDUE, topic=topic)}) > {seconds:.0f}"
 
+
+def _stands(seconds: int, *steps: Step) -> str:
+    names = "|".join(sorted(steps))
+    return f"max by (step) ({series(DeployMetric.STEP_SECONDS, step=f'~{names}')}) > {seconds}"
+
+
+_QUICK_STEPS: Final = frozenset({*BACKWARD, Step.BOTH, Step.PARK}) - {Step.CATCH_UP}
+"""They take minutes, and a release stays in one that does not succeed. Of the others, those forward fail by
+themselves at their limit; before the first of them a release may wait, and to drain may take a day."""
 
 _SIDE_IS_UP: Final = f"count({series(CollectMetric.READY)} == 1) > 0"
 """A parked side has no collect, and its silence is intended."""
@@ -143,6 +153,14 @@ ALERTS: Final = (
         severity=Severity.CRITICAL,
         summary="An event of {{ $labels.pipe }} arrived changed",
         description="A release may alter customers' data: take it back.",
+    ),
+    Alert(
+        name="HifiReleaseStands",
+        expression=f"{_stands(1_800, *_QUICK_STEPS)} or {_stands(14_400, Step.CATCH_UP)}",
+        minutes=0,
+        severity=Severity.WARNING,
+        summary="The release has been in the step {{ $labels.step }} for {{ $value | humanizeDuration }}",
+        description="It does not end by itself, and no other begins. `hifi sides` says what it waits for.",
     ),
 )
 

@@ -36,6 +36,7 @@ class Unit(StrEnum):
     REQUESTS = "suffix: requests"
     RESTARTS = "suffix: restarts"
     PROCESSES = "suffix: processes"
+    REASONS = "suffix: reasons"
     READY = "bool_yes_no"
 
 

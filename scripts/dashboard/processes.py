@@ -9,6 +9,7 @@ from shared.runtime.metrics import (
     CanaryMetric,
     CollectMetric,
     ConsoleMetric,
+    DeployMetric,
     ObserveMetric,
     ProcessMetric,
     RetryMetric,
@@ -29,7 +30,7 @@ _READY: Final = (
 
 def process_rows() -> tuple[Row, ...]:
     """These rows, in the dashboard's order."""
-    return _queries(), _services(), _traces(), _costs()
+    return _queries(), _services(), _traces(), _releases(), _costs()
 
 
 def _queries() -> Row:
@@ -155,6 +156,26 @@ def _traces() -> Row:
                 "Skipped.",
                 Unit.RECORDS_PER_SECOND,
                 (Query(total(rate(TraceMetric.UNREADABLE)), "skipped"),),
+            ),
+        ),
+    )
+
+
+def _releases() -> Row:
+    return Row(
+        "Releases",
+        (
+            Panel(
+                "In the present step",
+                "How long the release under way has been in its step; empty without one.",
+                Unit.SECONDS,
+                (Query(f"max by (step) ({series(DeployMetric.STEP_SECONDS)}) > 0", "{{step}}"),),
+            ),
+            Panel(
+                "Reasons to wait",
+                "Why the release may not go on now: `hifi sides` says them.",
+                Unit.REASONS,
+                (Query(f"max({series(DeployMetric.WAITS)})", "reasons"),),
             ),
         ),
     )

@@ -38,13 +38,15 @@ class Members:
         """Withdraw an invitation."""
         self._api.send("DELETE", self._path("invitations", invitation))
 
-    def set_role(self, member: str, role: str) -> None:
-        """Give a member another role."""
-        self._api.send("PUT", self._path("members", self._id(member)), {"role": role})
+    def set_role(self, member: str, role: str, *, revoke: bool) -> Any:
+        """Give a member another role; what it made that may more, ended with `revoke`."""
+        path = self._path("members", self._id(member))
+        return self._api.send("PUT", path, {"role": role}, query=_query(revoke=revoke))
 
-    def remove(self, member: str) -> None:
-        """Remove a member, which holds at once."""
-        self._api.send("DELETE", self._path("members", self._id(member)))
+    def remove(self, member: str, *, revoke: bool) -> Any:
+        """Remove a member, which holds at once; what it made, ended with `revoke`."""
+        path = self._path("members", self._id(member))
+        return self._api.send("DELETE", path, query=_query(revoke=revoke))
 
     def _id(self, member: str) -> str:
         """The id of a member, which may be named by its label if that is one's only."""
@@ -56,6 +58,10 @@ class Members:
 
     def _path(self, *steps: str) -> str:
         return "/".join(("/v1/tenants", self.tenant, *steps))
+
+
+def _query(*, revoke: bool) -> dict[str, str]:
+    return {"revoke": "true"} if revoke else {}
 
 
 def personal_token(url: str, invitation: str) -> str:

@@ -11,7 +11,8 @@ from shared.contracts.documents import KINDS, Contact, Destination, Document, Pi
 from shared.contracts.limits import MAX_DOCUMENT_DEPTH
 from shared.documents.nesting import deeper_than
 from shared.documents.options import option_fields, option_problems
-from shared.documents.problems import MOST_PROBLEMS, FieldProblem, did_you_mean, plain, shown
+from shared.documents.problems import MOST_PROBLEMS, FieldProblem, plain, shown
+from shared.runtime.errors import did_you_mean
 
 _TYPES: Final[Mapping[str, type[Document]]] = {
     "source": Source,

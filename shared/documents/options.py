@@ -11,7 +11,8 @@ from shared.connectors.spec import ConnectorSpec, OptionHost
 from shared.contracts.document_parsing import unknown_fields
 from shared.contracts.documents import DEFAULT_CONNECTOR, Destination
 from shared.contracts.secrets import foreign_secrets
-from shared.documents.problems import MOST_PROBLEMS, FieldProblem, did_you_mean, plain, shown
+from shared.documents.problems import MOST_PROBLEMS, FieldProblem, plain, shown
+from shared.runtime.errors import did_you_mean
 
 _ROOT: Final = "$.options"
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from typing import Final
 
 from msgspec import Struct
@@ -43,13 +42,6 @@ class ProblemsError(OperatorError):
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = sorted(problems)
         super().__init__("\n".join(str(problem) for problem in self.problems))
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`did you mean 'x'?`, or the list of known names."""
-    names = list(known)
-    close = get_close_matches(name[:_SHOWN], names, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names)}"
 
 
 def shown(value: object) -> str:

@@ -1,6 +1,11 @@
-"""Errors that the command line prints in place of a traceback."""
+"""Errors that the command line prints in place of a traceback, and what they say of a wrong name."""
 
-from typing import ClassVar
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import ClassVar, Final
+
+_SHOWN: Final = 80
+"""Characters of a wrong name that are compared."""
 
 
 class OperatorError(Exception):
@@ -27,3 +32,10 @@ class UsageError(OperatorError):
     """An option or argument that the command cannot use."""
 
     status = 2
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`did you mean 'x'?`, or the list of known names."""
+    names = list(known)
+    close = get_close_matches(name[:_SHOWN], names, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names)}"

@@ -268,6 +268,9 @@ class DeployMetric(StrEnum):
     STEP = "hifi_deploy_step"
     """Gauge by `step`: 1 for what the newest release does now, or how it ended."""
 
+    STEP_SECONDS = "hifi_deploy_step_seconds"
+    """Gauge by `step`: how long the release under way has been in it; 0 for all others, and without one."""
+
     WAITS = "hifi_deploy_waiting_reasons"
     """Gauge: reasons for which the release may not go on now."""
 

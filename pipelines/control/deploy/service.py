@@ -55,7 +55,7 @@ class Deploy:
             owner=self._owner,
         )
         self._lease = self._new_lease()
-        self._metrics = DeployMetrics()
+        self._metrics = DeployMetrics(clock)
         self._metrics.ready.set_function(lambda: all(self._report().values()))
         self._table_answers = self._leads = False
         self._shown_at, self._shown_of = float("-inf"), ""

@@ -9,6 +9,7 @@ from typing import Final
 from confluent_kafka import KafkaException
 
 from pipelines.control.observe.alarms.service import Alarms, open_alarms
+from pipelines.control.observe.alarms.silences import AFTER_MS, windows_of_spans
 from pipelines.control.observe.api.http_server import served
 from pipelines.control.observe.api.queries import Queries
 from pipelines.control.observe.api.routes import build
@@ -135,6 +136,7 @@ class Observe:
                 self._store.ensure()
                 minute = wall_clock() // MINUTE_MS
                 position = self._persistence.restore(end, range(minute - ALARM_MINUTES, minute + 1))
+                self._resume_windows()
                 self._alarms.restore()  # last, because it sends stored notifications
             except (KafkaException, StoreError) as error:
                 _log.warning(
@@ -145,6 +147,11 @@ class Observe:
             self._ready["store"] = True
             return position
         return None
+
+    def _resume_windows(self) -> None:
+        """Or a restart would send the lag alarms that a release, which has just ended, keeps quiet."""
+        now_ms = wall_clock()
+        self._activities.resume(windows_of_spans(self._timeline.acted_since(now_ms - AFTER_MS), now_ms))
 
     def _follow(self, loop: ControlLoop, position: int) -> None:
         loop.resume()

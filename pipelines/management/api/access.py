@@ -15,6 +15,7 @@ from pipelines.management.api.rate_limits import RateLimits
 from pipelines.management.api.requests import is_name
 from shared.oidc.errors import ProviderAwayError, TokenRefusedError
 from shared.oidc.keys import AGAIN_SECONDS
+from shared.runtime.query_parameters import unknown_parameter
 
 _SCHEME: Final = "bearer "
 _AWAY_SECONDS: Final = str(int(AGAIN_SECONDS))
@@ -24,8 +25,9 @@ Guard = Callable[[Request], Caller]
 class Access:
     """What stands before every route below /v1. Its guards run on threads: they ask the table."""
 
-    def __init__(self, authentication: Authentication, limits: RateLimits) -> None:
-        self._authentication, self._limits = authentication, limits
+    def __init__(self, authentication: Authentication, limits: RateLimits, tenants: RateLimits) -> None:
+        """`limits` are those of each token or person, `tenants` those of each tenant's together."""
+        self._authentication, self._limits, self._tenants = authentication, limits, tenants
 
     def guard(self, action: Action) -> Guard:
         """A dependency that gives the caller, or raises a ProblemError."""
@@ -34,13 +36,7 @@ class Access:
             caller = self._caller(request)
             request.state.caller = caller
             target = request.path_params.get("tenant")
-            wait = self._limits.wait(caller.id)
-            if wait:
-                raise ProblemError(
-                    HTTPStatus.TOO_MANY_REQUESTS,
-                    "too many requests with this token; wait as Retry-After says",
-                    headers={"Retry-After": str(math.ceil(wait))},
-                )
+            self._refuse_too_many(caller)
             verdict = may(caller.role, caller.tenant, action, target)
             if verdict is Verdict.HIDDEN or (target is not None and not is_name(target)):
                 raise not_found()
@@ -49,6 +45,7 @@ class Access:
                     "you have no role" if caller.role is None else f"the role {caller.role} may not do this"
                 )
                 raise ProblemError(HTTPStatus.FORBIDDEN, said)
+            refuse_unknown_parameters(request)
             return caller
 
         return allowed
@@ -61,6 +58,18 @@ class Access:
         except (TokenRefusedError, ProviderAwayError):
             return False
         return caller is not None and may(caller.role, caller.tenant, action, target) is Verdict.ALLOWED
+
+    def _refuse_too_many(self, caller: Caller) -> None:
+        """Refuse what is above the caller's rate or its tenant's: one with many tokens has no higher rate."""
+        wait, whose = self._limits.wait(caller.id), "with this token"
+        if not wait and caller.tenant is not None:
+            wait, whose = self._tenants.wait(caller.tenant), "of this tenant"
+        if wait:
+            raise ProblemError(
+                HTTPStatus.TOO_MANY_REQUESTS,
+                f"too many requests {whose}; wait as Retry-After says",
+                headers={"Retry-After": str(math.ceil(wait))},
+            )
 
     def _found(self, request: Request) -> Caller | None:
         holder = self._authentication.holder(bearer_of(request))
@@ -87,6 +96,17 @@ def bearer_of(request: Request) -> str:
     """The token that a request carries; empty for none."""
     text = request.headers.get("authorization", "")
     return text[len(_SCHEME) :].strip() if text[: len(_SCHEME)].lower() == _SCHEME else ""
+
+
+def refuse_unknown_parameters(request: Request) -> None:
+    """Refuse a query parameter that the route does not declare.
+
+    Raises:
+        ProblemError: 400 with its name and the nearest known one.
+    """
+    said = unknown_parameter(request)
+    if said is not None:
+        raise ProblemError(HTTPStatus.BAD_REQUEST, said)
 
 
 def unauthorized(detail: str) -> ProblemError:

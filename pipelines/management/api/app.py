@@ -27,6 +27,7 @@ from pipelines.management.api.description import described
 from pipelines.management.api.document_routes import document_routes
 from pipelines.management.api.documents import Documents
 from pipelines.management.api.listing_routes import listing_routes
+from pipelines.management.api.made_access import MadeAccessFinder
 from pipelines.management.api.member_routes import invitation_routes, member_routes, redeem_route
 from pipelines.management.api.member_store import MemberStore
 from pipelines.management.api.meter_routes import meter_routes
@@ -89,7 +90,8 @@ def create_app(parts: Parts) -> FastAPI:
     app.include_router(
         token_routes(parts.tokens, parts.authentication, parts.access, parts.clock, parts.body_bytes)
     )
-    app.include_router(member_routes(parts.members, parts.access, parts.clock, parts.body_bytes))
+    made = MadeAccessFinder(parts.tokens, parts.members)
+    app.include_router(member_routes(parts.members, made, parts.access, parts.clock, parts.body_bytes))
     app.include_router(invitation_routes(parts.members, parts.access, parts.clock, parts.body_bytes))
     app.include_router(
         redeem_route(parts.members, parts.authentication, parts.access, parts.clock, parts.body_bytes)

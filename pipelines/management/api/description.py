@@ -10,6 +10,7 @@ _PARAMETERS: Final[dict[str, dict[str, Any]]] = {
     "limit": {"type": "integer", "minimum": 1, "maximum": MOST_LISTED},
     "cursor": {"type": "string", "description": "`next` of the former answer, as it is."},
     "dry_run": {"type": "string", "enum": ["true", "false"]},
+    "revoke": {"type": "string", "enum": ["true", "false"]},
     "all": {"type": "string", "enum": ["true", "false"]},
     "brief": {
         "type": "string",

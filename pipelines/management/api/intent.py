@@ -125,7 +125,7 @@ def wrong_body(error: msgspec.ValidationError) -> ProblemError:
 
 
 def refuse_own(tenant: str) -> None:
-    """hifi's own tenants have no documents in the table.
+    """hifi's own tenants have no documents in the table, and neither members nor tokens.
 
     Raises:
         ProblemError: 409 for one of them.

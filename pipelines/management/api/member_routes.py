@@ -4,23 +4,31 @@ from http import HTTPStatus
 from typing import Annotated, Any, Final
 
 import msgspec
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from pipelines.management.api import intent, views
-from pipelines.management.api.access import Access, bearer_of, body_reader, unauthorized
+from pipelines.management.api import intent, requests, views
+from pipelines.management.api.access import (
+    Access,
+    bearer_of,
+    body_reader,
+    refuse_unknown_parameters,
+    unauthorized,
+)
 from pipelines.management.api.authentication import Authentication
 from pipelines.management.api.callers import Caller
 from pipelines.management.api.declared import route
 from pipelines.management.api.document_routes import decoded
 from pipelines.management.api.intent import wrong_request
+from pipelines.management.api.made_access import MadeAccess, MadeAccessFinder
 from pipelines.management.api.member_store import INVITATION_PREFIX, MemberStore, TenantRecord
 from pipelines.management.api.permissions import Action, Role, may_grant
 from pipelines.management.api.problems import ProblemError, not_found
 from pipelines.management.api.teams import Member, Membership, NoMemberError, TeamError
 from shared.runtime.clock import Clock
 
+Text = Annotated[str | None, Query()]
 _TENANT = "/v1/tenants/{tenant}"
 _MEMBER = _TENANT + "/members/{member}"
 _INVITATIONS = _TENANT + "/invitations"
@@ -42,10 +50,20 @@ class _Redemption(Struct, frozen=True, forbid_unknown_fields=True):
     invitation: Annotated[str, Meta(min_length=1, max_length=200)]
 
 
-def member_routes(store: MemberStore, access: Access, clock: Clock, body_bytes: int) -> APIRouter:
+def member_routes(
+    store: MemberStore, made: MadeAccessFinder, access: Access, clock: Clock, body_bytes: int
+) -> APIRouter:
     """Routes of tenants and their members."""
     router = APIRouter()
     manage = Depends(access.guard(Action.MEMBERS))
+
+    def outliving(tenant: str, member: str, role: Role | None, *, revoke: bool) -> MadeAccess:
+        """What a member made above the role that it has now, ended if that is wanted."""
+        found = made.made_by(tenant, member, role, clock())
+        if not revoke:
+            return found
+        made.end(tenant, found, clock())
+        return replace(found, revoked=True)
 
     @router.put(_TENANT, **route(201, 200, 409))
     def make(tenant: str, caller: Annotated[Caller, Depends(access.guard(Action.OPERATE))]) -> Response:
@@ -61,29 +79,41 @@ def member_routes(store: MemberStore, access: Access, clock: Clock, body_bytes: 
         return views.listed([_shown(each) for each in found], None)
 
     @router.put(_MEMBER, **route(200, 409, body=True))
-    def change(
+    def change(  # noqa: PLR0913, PLR0917  # what the request has
         tenant: str,
         member: str,
         request: Request,
         caller: Annotated[Caller, manage],
         body: Annotated[bytes, Depends(body_reader(body_bytes))],
+        revoke: Text = None,
     ) -> Response:
         asked: _NewRole = decoded(_NewRole, body)
+        ends = requests.flag("revoke", revoke)
         _refuse_role(caller, asked.role)
         try:
             changed = store.change_role(tenant, member, asked.role, by_operator=_operates(caller))
         except (NoMemberError, TeamError) as error:
             raise _refusal(error) from None
         request.state.detail = f"{changed.label}: {changed.role}"
-        return views.json_response(_shown(changed))
+        left = outliving(tenant, member, changed.role, revoke=ends)
+        return views.json_response(_shown(changed) | msgspec.to_builtins(left))
 
-    @router.delete(_MEMBER, **route(204, 409))
-    def remove(tenant: str, member: str, caller: Annotated[Caller, manage]) -> Response:
+    @router.delete(_MEMBER, **route(200, 409))
+    def remove(
+        tenant: str,
+        member: str,
+        request: Request,
+        caller: Annotated[Caller, manage],
+        revoke: Text = None,
+    ) -> Response:
+        ends = requests.flag("revoke", revoke)
         try:
             store.remove(tenant, member, by_operator=_operates(caller))
         except (NoMemberError, TeamError) as error:
             raise _refusal(error) from None
-        return Response(status_code=HTTPStatus.NO_CONTENT)
+        left = outliving(tenant, member, None, revoke=ends)
+        request.state.detail = _ended(left)
+        return views.json_response(left)
 
     return router
 
@@ -138,7 +168,10 @@ def redeem_route(
     known = access.guard(Action.KNOW)
 
     def person(request: Request) -> Caller | None:
-        return None if _comes_with_invitation(request, authentication) else known(request)
+        if not _comes_with_invitation(request, authentication):
+            return known(request)
+        refuse_unknown_parameters(request)
+        return None
 
     @router.post("/v1/invitations/redeem", **route(200, 201, 409, body=True))
     def redeem(
@@ -195,6 +228,14 @@ def _shown(member: Member) -> dict[str, Any]:
     """A member as others see it."""
     fields = ("id", "role", "label", "since_ms", "invited_by", "issuer", "subject")
     return {name: getattr(member, name) for name in fields}
+
+
+def _ended(left: MadeAccess) -> str:
+    """What the audit log says of what a removed member had made."""
+    if not (left.tokens or left.invitations):
+        return ""
+    counts = f"tokens: {len(left.tokens)}, invitations: {len(left.invitations)}"
+    return f"{'ended' if left.revoked else 'live on'}: {counts}"
 
 
 def _operates(caller: Caller) -> bool:

@@ -83,17 +83,11 @@ class MemberStore:
     ) -> tuple[str, Invitation]:
         """A new invitation: its text, which is kept nowhere, and what is. Forgets those that have expired.
 
+        It is a revision of the team, so that of several at once each counts those before it.
+
         Raises:
             TeamError: if too many are open.
         """
-        open_now = 0
-        for sort, each in self._of(tenant):
-            if each.expires_ms <= now_ms:
-                self._invitations.delete(INVITATIONS, sort)
-            else:
-                open_now += 1
-        if open_now >= MOST_INVITATIONS:
-            raise TeamError(f"{MOST_INVITATIONS} invitations are open, which is the most; withdraw one first")
         text = INVITATION_PREFIX + secrets.token_urlsafe(_BYTES)
         invitation = Invitation(
             id=secrets.token_hex(8),
@@ -105,7 +99,15 @@ class MemberStore:
             expires_ms=now_ms + int(days * DAY_MS),
         )
         self._tenants.put_after(TENANTS, tenant, TenantRecord(made_ms=now_ms, made_by=by), 0)
-        self._invitations.put(INVITATIONS, digest(text), invitation)
+
+        def attempt() -> None:
+            team = self.team(tenant)  # before they are counted: one that comes in between fails the write
+            self._refuse_one_more(tenant, now_ms)
+            after = replace(team, revision=team.revision + 1)
+            written = self._invitations.written(INVITATIONS, digest(text), invitation)
+            self._write([self._team_part(tenant, after), written])
+
+        self._until_alone(attempt)
         return text, invitation
 
     def invitations(self, tenant: str, now_ms: int) -> list[Invitation]:
@@ -210,6 +212,17 @@ class MemberStore:
             self._write(parts)
 
         self._until_alone(attempt)
+
+    def _refuse_one_more(self, tenant: str, now_ms: int) -> None:
+        """Raise TeamError if as many invitations are open as may be; delete those that have expired."""
+        open_now = 0
+        for sort, each in self._of(tenant):
+            if each.expires_ms <= now_ms:
+                self._invitations.delete(INVITATIONS, sort)
+            else:
+                open_now += 1
+        if open_now >= MOST_INVITATIONS:
+            raise TeamError(f"{MOST_INVITATIONS} invitations are open, which is the most; withdraw one first")
 
     def _of(self, tenant: str) -> Iterator[tuple[str, Invitation]]:
         return (each for each in self._invitations.all(INVITATIONS) if each[1].tenant == tenant)

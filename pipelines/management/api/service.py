@@ -72,7 +72,11 @@ def parts_of(settings: ApiSettings, table: DocumentTable, tokens: TokenStore, cl
         tokens=tokens,
         members=members,
         authentication=authentication,
-        access=Access(authentication, RateLimits(settings.token_rate, time.monotonic)),
+        access=Access(
+            authentication,
+            RateLimits(settings.token_rate, time.monotonic),
+            RateLimits(settings.tenant_rate, time.monotonic),
+        ),
         audit=AuditLog(ItemStore(*place, AuditRow)),
         observe=observe,
         sides=SidesReader(*place, own=settings.side, health=observe.stability, clock=clock),

@@ -32,6 +32,9 @@ class ApiSettings(DocumentsSettings, BodySettings):
     observe_url: str | None = Field(None, description="Base URL of observe, for customers' own meters.")
     body_bytes: int = Field(1024 * 1024, ge=1_024, description="Largest body of a request.")
     token_rate: float = Field(50.0, gt=0, description="Requests a second and token.")
+    tenant_rate: float = Field(
+        200.0, gt=0, description="Requests a second and tenant, of all its tokens and people together."
+    )
     tenant_documents: int = Field(
         TENANT_DOCUMENTS, ge=1, description="Most documents of one tenant; deleted ones do not count."
     )

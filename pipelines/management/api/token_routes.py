@@ -7,7 +7,7 @@ import msgspec
 from fastapi import APIRouter, Depends, Query, Request, Response
 from msgspec import Meta, Struct
 
-from pipelines.management.api import requests, views
+from pipelines.management.api import intent, requests, views
 from pipelines.management.api.access import Access, Guard, body_reader
 from pipelines.management.api.audit import AuditLog
 from pipelines.management.api.authentication import Authentication
@@ -136,6 +136,8 @@ def _add_tokens(  # noqa: PLR0913  # what the routes need
     ) -> Response:
         asked: _NewToken = decoded(_NewToken, body)
         tenant = request.path_params.get("tenant")
+        if tenant is not None:
+            intent.refuse_own(tenant)
         _refuse_role(token, asked.role, tenant)
         try:
             text, made = store.make(

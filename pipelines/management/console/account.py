@@ -12,6 +12,7 @@ from pipelines.management.console.api_client import (
     Connector,
     Document,
     Invitation,
+    MadeAccess,
     Member,
     NewInvitation,
     NewKey,
@@ -64,9 +65,10 @@ class Account:
         path = path_of("tenants", tenant, "members", member)
         await self._client.send(self._token, "PUT", path, {"role": role})
 
-    async def remove_member(self, tenant: str, member: str) -> None:
-        """Remove a member, at once."""
-        await self._client.send(self._token, "DELETE", path_of("tenants", tenant, "members", member))
+    async def remove_member(self, tenant: str, member: str, *, revoke: bool) -> MadeAccess:
+        """Remove a member, at once; what it had made, which ends as well with `revoke`."""
+        path = path_of("tenants", tenant, "members", member) + ("?revoke=true" if revoke else "")
+        return ApiClient.decoded(await self._client.send(self._token, "DELETE", path), MadeAccess)
 
     async def invitations(self, tenant: str) -> list[Invitation]:
         """A tenant's open invitations."""

@@ -126,6 +126,21 @@ class Invitation(Struct, frozen=True, kw_only=True):
     expires_ms: int = 0
 
 
+class MadeToken(Struct, frozen=True, kw_only=True):
+    """A token that a member made."""
+
+    id: str
+    label: str = ""
+
+
+class MadeAccess(Struct, frozen=True, kw_only=True):
+    """What a removed member had made that gives access."""
+
+    tokens: list[MadeToken] = []
+    invitations: list[Invitation] = []
+    revoked: bool = False
+
+
 class NewInvitation(Struct, frozen=True, kw_only=True):
     """An invitation that was just made."""
 

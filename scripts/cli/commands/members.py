@@ -2,7 +2,7 @@
 
 import json
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -11,11 +11,14 @@ from rich.text import Text
 from scripts.cli.commands.options import Server, SideFolder, TenantRole
 from scripts.documents.members import Members
 from scripts.local.documents import api_at
-from scripts.terminal import out, plain_table, printable
+from scripts.terminal import err, out, plain_table, printable
 
 GROUP = typer.Typer(no_args_is_help=True)
 
 Whose = Annotated[str | None, typer.Option("--tenant", help="Whose members; the own tenant's unless given.")]
+Revoke = Annotated[
+    bool, typer.Option("--revoke", help="Also revoke tokens and withdraw invitations that the member made.")
+]
 Who = Annotated[str, typer.Argument(metavar="MEMBER", help="Its id or label, as `hifi members list` shows.")]
 
 
@@ -37,30 +40,45 @@ def list_members(
     if as_json:
         typer.echo(json.dumps({"members": there, "invitations": invited}, indent=2, ensure_ascii=False))
         return
-    table = plain_table("ID", "ROLE", "SINCE", "UNTIL", "LABEL")
+    table = plain_table("ID", "ROLE", "SINCE", "UNTIL", "LABEL", "INVITED BY")
     for each in there:
         label = Text(printable(each["label"]))
-        table.add_row(each["id"], each["role"], _day(each["since_ms"]), "", label)
+        by = Text(printable(each["invited_by"]))
+        table.add_row(each["id"], each["role"], _day(each["since_ms"]), "", label, by)
     for each in invited:
         label = Text(f"{printable(each['label'])} (invited)")
-        table.add_row(each["id"], each["role"], "", _day(each["expires_ms"]), label)
+        by = Text(printable(each["made_by"]))
+        table.add_row(each["id"], each["role"], "", _day(each["expires_ms"]), label, by)
     out().print(table)
 
 
 @GROUP.command("role")
-def set_role(
-    member: Who, role: TenantRole, tenant: Whose = None, server: Server = None, data: SideFolder = None
+def set_role(  # noqa: PLR0913, PLR0917 - one parameter an option
+    member: Who,
+    role: TenantRole,
+    revoke: Revoke = False,
+    tenant: Whose = None,
+    server: Server = None,
+    data: SideFolder = None,
 ) -> None:
     """Give a member another role; it holds from the next request on."""
-    Members(api_at(server, data), tenant).set_role(member, role)
+    made = Members(api_at(server, data), tenant).set_role(member, role, revoke=revoke)
     out().print(f"{escape(printable(member))} is [green]{role}[/]")
+    _say_made(made)
 
 
 @GROUP.command("remove")
-def remove_member(member: Who, tenant: Whose = None, server: Server = None, data: SideFolder = None) -> None:
-    """Remove a member; requests of it are refused from then on."""
-    Members(api_at(server, data), tenant).remove(member)
+def remove_member(
+    member: Who,
+    revoke: Revoke = False,
+    tenant: Whose = None,
+    server: Server = None,
+    data: SideFolder = None,
+) -> None:
+    """Remove a member; requests of it are refused from then on. Tokens that it made go on working."""
+    made = Members(api_at(server, data), tenant).remove(member, revoke=revoke)
     out().print(f"{escape(printable(member))} [green]removed[/]")
+    _say_made(made)
 
 
 @GROUP.command("withdraw")
@@ -73,6 +91,21 @@ def withdraw_invitation(
     """Withdraw an open invitation."""
     Members(api_at(server, data), tenant).withdraw(invitation)
     out().print(f"invitation {escape(printable(invitation))} [green]withdrawn[/]")
+
+
+def _say_made(made: Any) -> None:
+    """What the member made, and whether it goes on working."""
+    for each in made["tokens"]:
+        _say_one(f"token {each['id']}, {each['role']}", each, made, f"hifi tokens revoke {each['id']}")
+    for each in made["invitations"]:
+        _say_one(
+            f"invitation {each['id']}, {each['role']}", each, made, f"hifi members withdraw {each['id']}"
+        )
+
+
+def _say_one(what: str, each: Any, made: Any, end: str) -> None:
+    state = "ended" if made["revoked"] else f"goes on working; to end it: {end}"
+    err().print(Text(f"{what} ({printable(each['label'])}): {state}"), soft_wrap=True)
 
 
 def _day(at_ms: int) -> str:

@@ -48,10 +48,11 @@ def list_tokens(
     if as_json:
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
         return
-    table = plain_table("ID", "ROLE", "LAST FOUR", "MADE", "EXPIRES", "LABEL")
+    table = plain_table("ID", "ROLE", "LAST FOUR", "MADE", "EXPIRES", "LABEL", "MADE BY")
     for each in found:
         times = (_day(each["made_ms"]), _day(each["expires_ms"]) or "never")
-        table.add_row(each["id"], each["role"], each["last_four"], *times, Text(printable(each["label"])))
+        named = (Text(printable(each["label"])), Text(printable(each["made_by"])))
+        table.add_row(each["id"], each["role"], each["last_four"], *times, *named)
     out().print(table)
 
 

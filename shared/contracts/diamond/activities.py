@@ -89,8 +89,12 @@ class Activity(Struct, frozen=True, kw_only=True):
         return ACTORS[self.action]
 
     def __str__(self) -> str:
-        phase = f", {self.phase}" if self.phase else ""
-        return f"{self.actor}: {self.action} ({self.reason}{phase})"
+        return shown_activity(self.action, self.reason, self.phase)
+
+
+def shown_activity(action: Action, reason: str, phase: str) -> str:
+    """An activity in words, for people."""
+    return f"{ACTORS[action]}: {action} ({reason}{f', {phase}' if phase else ''})"
 
 
 class UnderWay(Struct, frozen=True, kw_only=True):

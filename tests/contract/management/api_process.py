@@ -28,6 +28,7 @@ class ApiProcess(ServiceProcess):
             "documents_endpoint": endpoint,
             "token_file": str(self.token_file),
             "token_rate": "100000",
+            "tenant_rate": "100000",
         }
         super().__init__("pipelines.management.api", folder / "api.log", hifi_settings(own | settings))
         try:

@@ -9,10 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import boto3
+import pytest
 
 from pipelines.management.api.permissions import Role
 from pipelines.management.api.token_store import MOST_FORGOTTEN, MOST_TOKENS, TokenStore
 from pipelines.management.api.tokens import DAY_MS, new_token
+from shared.contracts.documents import OWN_TENANTS
 from tests.contract.management.api_process import NEW, START_SECONDS, ApiProcess, destination
 from tests.harness.waiting import eventually, free_port
 
@@ -70,6 +72,14 @@ def test_nobody_makes_a_token_above_the_own_role(api: ApiProcess) -> None:
     assert api.ask("POST", "/v1/tenants/acme/tokens", asked, token=owner).status == 403
     assert api.ask("POST", "/v1/tokens", asked, token=owner).status == 403
     assert api.ask("POST", "/v1/tenants/acme/tokens", asked).status == 422
+
+
+@pytest.mark.parametrize("tenant", sorted(OWN_TENANTS))
+def test_hifis_own_tenants_get_no_tokens(api: ApiProcess, tenant: str) -> None:
+    path = f"/v1/tenants/{tenant}/tokens"
+    refused = api.ask("POST", path, {"role": "owner", "label": "x"})
+    assert (refused.status, "hifi's own" in refused.text) == (409, True), refused.text
+    assert api.ask("GET", path).json["items"] == []
 
 
 def test_a_tenant_has_a_hundred_valid_tokens_at_most_even_if_many_ask_at_once(api: ApiProcess) -> None:

@@ -121,3 +121,13 @@ def test_an_unexpected_error_is_logged_and_the_recording_goes_on(
         eventually(lambda: phases(recorder))
     (logged,) = [each for each in caplog.records if each.exc_info]
     assert "timeline not recorded" in logged.message and "a defect" in str(logged.exc_info)
+
+
+def test_who_acted_just_before_a_restart_is_known_before_the_next_process_records(store: Store) -> None:
+    with recording(store, Seen()) as former:
+        eventually(lambda: phases(former))
+    after = TimelineRecorder(store, lambda: None, lambda: T0)
+    assert [(each.id, each.phase, each.until_ms) for each in after.acted_since(T0)] == [
+        ("r", "deploy dark", T0)
+    ]
+    assert after.acted_since(T0 + 1) == []

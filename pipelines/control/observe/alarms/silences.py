@@ -7,8 +7,9 @@ from typing import Final
 import msgspec
 
 from shared.contracts.alarms import Alarm, AlarmKind, QuietWindow
-from shared.contracts.diamond.activities import Activity, Actor
+from shared.contracts.diamond.activities import Activity, Actor, shown_activity
 from shared.contracts.scorecard import ALL_TENANTS
+from shared.contracts.timeline import ActivitySpan
 
 _DAY_MS: Final = 24 * 60 * 60_000
 LONGEST_DAYS: Final = 30
@@ -69,14 +70,32 @@ def activity_windows(
         if each.actor in _DISTURBING:
             name = f"activity-{each.id}"
             began_ms = windows[name].from_ms if name in windows else now_ms
-            windows[name] = QuietWindow(
-                id=name,
-                kinds=list(LAG_KINDS),
-                from_ms=began_ms,
-                until_ms=now_ms + AFTER_MS,
-                reason=str(each),
-            )
+            windows[name] = _window(name, began_ms, now_ms, str(each))
     return tuple(windows.values())
+
+
+def windows_of_spans(spans: Iterable[ActivitySpan], now_ms: int) -> tuple[QuietWindow, ...]:
+    """The windows that a former process had of activities that may disturb the side.
+
+    Args:
+        spans: its record of who acted, each with its end.
+        now_ms: now, epoch milliseconds.
+    """
+    windows: dict[str, QuietWindow] = {}
+    for each in sorted(spans, key=lambda span: span.from_ms):
+        seen_ms = now_ms if each.until_ms is None else each.until_ms
+        if each.actor in _DISTURBING and seen_ms + AFTER_MS > now_ms:
+            name = f"activity-{each.id}"
+            began_ms = windows[name].from_ms if name in windows else each.from_ms
+            said = shown_activity(each.action, each.reason, each.phase)
+            windows[name] = _window(name, began_ms, seen_ms, said)
+    return tuple(windows.values())
+
+
+def _window(name: str, began_ms: int, seen_ms: int, reason: str) -> QuietWindow:
+    return QuietWindow(
+        id=name, kinds=list(LAG_KINDS), from_ms=began_ms, until_ms=seen_ms + AFTER_MS, reason=reason
+    )
 
 
 def quiet_reason(windows: Iterable[QuietWindow], alarm: Alarm, now_ms: int) -> str:

@@ -5,7 +5,7 @@ from http import HTTPStatus
 from typing import Annotated, Any, Final
 
 import msgspec
-from fastapi import FastAPI, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, FastAPI, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from msgspec import structs
 from prometheus_client import CollectorRegistry, generate_latest
@@ -25,6 +25,7 @@ from shared.dynamodb.client import StoreError
 from shared.runtime.clock import Clock
 from shared.runtime.known_hosts import KnownHosts
 from shared.runtime.logging import get_logger
+from shared.runtime.query_parameters import unknown_parameter
 from shared.runtime.request_bodies import BodyRefusedError, BoundedBodies
 
 _log = get_logger(__name__)
@@ -77,33 +78,41 @@ def build(
         BoundedBodies, seconds=settings.body_timeout, together=settings.bodies_bytes, refuse=_refused_body
     )
     _add_health(app, report, registry)
-    _add_minutes(app, answers, clock)
-    _add_days(app, answers)
-    _add_present(app, answers)
-    _add_quiet(app, answers)
+    router = APIRouter(dependencies=[Depends(_refuse_unknown_parameters)])
+    _add_minutes(router, answers, clock)
+    _add_days(router, answers)
+    _add_present(router, answers)
+    _add_quiet(router, answers)
+    app.include_router(router)
     _add_errors(app)
     return app
 
 
+async def _refuse_unknown_parameters(request: Request) -> None:
+    said = unknown_parameter(request)
+    if said is not None:
+        raise BadParameterError(said)
+
+
 def _add_health(app: FastAPI, report: Report, registry: CollectorRegistry) -> None:
-    @app.api_route("/healthz", methods=["GET", "HEAD"])
+    @app.api_route("/healthz", methods=["GET", "HEAD"], include_in_schema=False)
     async def healthz() -> Response:
         return json_response({"alive": True})
 
-    @app.api_route("/readyz", methods=["GET", "HEAD"])
+    @app.api_route("/readyz", methods=["GET", "HEAD"], include_in_schema=False)
     async def readyz() -> Response:
         found = report()
         ready = all(found.values())
         status = HTTPStatus.OK if ready else HTTPStatus.SERVICE_UNAVAILABLE
         return json_response({"ready": ready, **found}, status)
 
-    @app.api_route("/metrics", methods=["GET", "HEAD"])
+    @app.api_route("/metrics", methods=["GET", "HEAD"], include_in_schema=False)
     def metrics() -> Response:
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
 
-def _add_minutes(app: FastAPI, answers: Queries, clock: Clock) -> None:
-    @app.get("/v1/minutes")
+def _add_minutes(router: APIRouter, answers: Queries, clock: Clock) -> None:
+    @router.get("/v1/minutes")
     def minutes(
         tenant: Text = None,
         first: Annotated[str | None, Query(alias="from")] = None,
@@ -115,19 +124,19 @@ def _add_minutes(app: FastAPI, answers: Queries, clock: Clock) -> None:
         found = answers.minutes(query_params.tenant(tenant), *span)
         return json_response([structs.replace(card, hops=[]) for card in found] if without else found)
 
-    @app.get("/v1/minutes/{minute}")
+    @router.get("/v1/minutes/{minute}")
     def minute(minute: Annotated[str, Path()], tenant: Text = None) -> Response:
         at = query_params.minute("minute", minute, 0)
         return json_response(answers.minute(query_params.tenant(tenant), at))
 
-    @app.get("/v1/timeline")
+    @router.get("/v1/timeline")
     async def timeline(
         first: Annotated[str | None, Query(alias="from")] = None,
         last: Annotated[str | None, Query(alias="to")] = None,
     ) -> Response:
         return json_response(answers.timeline(*query_params.minutes(first, last, clock())))
 
-    @app.get("/v1/pipes/{pipe}")
+    @router.get("/v1/pipes/{pipe}")
     def pipe(
         pipe: Annotated[str, Path()],
         tenant: Text = None,
@@ -137,70 +146,70 @@ def _add_minutes(app: FastAPI, answers: Queries, clock: Clock) -> None:
         since = query_params.minute("from", first, hour_ago)
         return json_response(answers.pipe(query_params.tenant(tenant), pipe, since))
 
-    @app.get("/v1/events/{event_id:path}")
+    @router.get("/v1/events/{event_id:path}")
     def event(event_id: Annotated[str, Path()], tenant: Text = None, since: Text = None) -> Response:
         seconds = query_params.number("since", since, _SEARCH_SECONDS, 1, _MOST_SEARCH_SECONDS)
         return json_response(answers.places(query_params.tenant(tenant), event_id, seconds))
 
 
-def _add_days(app: FastAPI, answers: Queries) -> None:
-    @app.get("/v1/days/{day}")
+def _add_days(router: APIRouter, answers: Queries) -> None:
+    @router.get("/v1/days/{day}")
     def day(day: Annotated[str, Path()], tenant: Text = None) -> Response:
         return json_response(answers.day(query_params.tenant(tenant), query_params.day(day)))
 
-    @app.get("/v1/calendar")
+    @router.get("/v1/calendar")
     def calendar(tenant: Text = None, days: Text = None) -> Response:
         count = query_params.number("days", days, _DEFAULT_DAYS, 1, query_params.MOST_DAYS)
         return json_response(answers.calendar(query_params.tenant(tenant), count))
 
-    @app.get("/v1/calendar/{day}")
+    @router.get("/v1/calendar/{day}")
     def calendar_day(day: Annotated[str, Path()], tenant: Text = None) -> Response:
         return json_response(answers.calendar_day(query_params.tenant(tenant), query_params.day(day)))
 
 
-def _add_present(app: FastAPI, answers: Queries) -> None:
-    @app.get("/v1/tenants")
+def _add_present(router: APIRouter, answers: Queries) -> None:
+    @router.get("/v1/tenants")
     async def tenants() -> Response:
         return json_response(answers.tenants())
 
-    @app.get("/v1/now")
+    @router.get("/v1/now")
     async def now(tenant: Text = None) -> Response:
         return json_response(answers.now(query_params.tenant(tenant)))
 
-    @app.get("/v1/destinations")
+    @router.get("/v1/destinations")
     async def destinations(tenant: Text = None) -> Response:
         return json_response(answers.destinations(query_params.tenant(tenant)))
 
-    @app.get("/v1/skew")
+    @router.get("/v1/skew")
     async def skew(tenant: Text = None) -> Response:
         return json_response(answers.skews(query_params.tenant(tenant)))
 
-    @app.get("/v1/stability")
+    @router.get("/v1/stability")
     async def stability(first: Annotated[str | None, Query(alias="from")] = None) -> Response:
         return json_response(answers.stability(query_params.minute("from", first, 0)))
 
-    @app.get("/v1/activities")
+    @router.get("/v1/activities")
     async def activities() -> Response:
         return json_response(answers.activities())
 
-    @app.get("/v1/alarms")
+    @router.get("/v1/alarms")
     async def alarms(
         tenant: Text = None, is_open: Annotated[str | None, Query(alias="open")] = None
     ) -> Response:
         return json_response(answers.alarms(query_params.tenant(tenant), query_params.flag("open", is_open)))
 
 
-def _add_quiet(app: FastAPI, answers: Queries) -> None:
-    @app.get("/v1/quiet")
+def _add_quiet(router: APIRouter, answers: Queries) -> None:
+    @router.get("/v1/quiet")
     async def windows(tenant: Text = None) -> Response:
         return json_response(answers.quiet(query_params.tenant(tenant)))
 
-    @app.post("/v1/quiet")
+    @router.post("/v1/quiet")
     async def add(request: Request) -> Response:
         window = _parse_window(await _body(request))
         return json_response(await run_in_threadpool(answers.add_quiet, window), HTTPStatus.CREATED)
 
-    @app.delete("/v1/quiet/{window}")
+    @router.delete("/v1/quiet/{window}")
     def remove(window: Annotated[str, Path()]) -> Response:
         if not answers.remove_quiet(window):
             return _refused(f"window: there is no quiet window {window[:40]!r}", HTTPStatus.NOT_FOUND)

@@ -24,6 +24,9 @@ class ActivityWatch:
         self._reader, self._clock = reader, clock
         self._register: Register | None = None
         self._windows: Sequence[QuietWindow] = ()
+        self._former: Sequence[QuietWindow] = ()
+        """Those that the former process had."""
+
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="activity-watch", daemon=True)
 
@@ -42,9 +45,15 @@ class ActivityWatch:
         """What is under way, and who waits; None while it is not known."""
         return self._register
 
+    def resume(self, windows: Sequence[QuietWindow]) -> None:
+        """Go on with the windows of the former process: no register has what ended before this one began."""
+        self._former = windows
+
     def windows(self) -> Sequence[QuietWindow]:
         """Quiet windows of what is under way, or has ended a little while ago."""
-        return self._windows
+        windows = self._windows
+        known = {each.id for each in windows}
+        return (*windows, *(each for each in self._former if each.id not in known))
 
     def _run(self) -> None:
         while not self._stopping.is_set():

@@ -50,6 +50,14 @@ class TimelineRecorder:
         if self._thread is not None:
             self._thread.join(_STOP_SECONDS)
 
+    def acted_since(self, oldest_ms: int) -> list[ActivitySpan]:
+        """What former processes stored of who acted, if it was seen at `oldest_ms` or later.
+
+        Raises:
+            StoreError: if the table cannot be read.
+        """
+        return [each for each in _stored(self._store, oldest_ms) if isinstance(each, ActivitySpan)]
+
     def between(self, first_ms: int, last_ms: int) -> Timeline:
         """What is known of a time, epoch milliseconds; `last_ms` is not of it."""
         with self._lock:

@@ -7,7 +7,7 @@ from fastapi import Request, Response
 from nicegui import ui
 
 from pipelines.management.console import formatting
-from pipelines.management.console.api_client import Invitation, Member, ProblemError
+from pipelines.management.console.api_client import Invitation, MadeAccess, Member, ProblemError
 from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.html import Markup, joined, tag
 from pipelines.management.console.invitations import invitation_link
@@ -24,6 +24,7 @@ _ROLES: Final = {
 }
 _DAYS: Final = 7
 _MOST_DAYS: Final = 30
+_ALSO_ENDS: Final = "Also revoke the tokens and withdraw the invitations that the member made"
 _LINK_TEXT: Final = "Send this link to the person: whoever opens it first joins. It is shown only this once."
 
 
@@ -106,9 +107,15 @@ class Members:
             await self._do(self._visit.account.set_role(self._visit.tenant, member.id, role))
 
     async def _remove(self, member: Member) -> None:
-        text = f"{member.label or member.id} sees nothing of this tenant from then on."
-        if await agreed("Remove this member?", text, "Remove"):
-            await self._do(self._visit.account.remove_member(self._visit.tenant, member.id))
+        ends = await _removal(member)
+        if ends is not None:
+            await self._do(self._removed(member, revoke=ends))
+
+    async def _removed(self, member: Member, *, revoke: bool) -> None:
+        account, tenant = self._visit.account, self._visit.tenant
+        said = _lives_on(await account.remove_member(tenant, member.id, revoke=revoke))
+        if said:
+            ui.notify(said, type="warning", timeout=0, close_button="Close")
 
     async def _withdraw(self, picked: str) -> None:
         if await agreed("Withdraw this invitation?", "Its link then leads nowhere.", "Withdraw"):
@@ -144,6 +151,34 @@ async def _chosen_role(member: Member) -> str | None:
     answer = await dialog
     dialog.delete()
     return None if answer is None else str(answer)
+
+
+async def _removal(member: Member) -> bool | None:
+    """Ask whether to remove a member, and whether what it made ends as well; None is not to remove it."""
+    title = "Remove this member?"
+    text = f"{member.label or member.id} sees nothing of this tenant from then on."
+    with (
+        ui.dialog().props(f'aria-label="{title}"') as dialog,
+        ui.element("div").classes("card ask").props(f'role=alertdialog aria-modal=true aria-label="{title}"'),
+    ):
+        write(joined(tag("h2", title), tag("p", text)))
+        ends = ui.checkbox(_ALSO_ENDS).props("data-testid=revoke")
+        with ui.element("div").classes("acts"):
+            button("Cancel", lambda: dialog.submit(None), "cancel").props("autofocus")
+            button("Remove", lambda: dialog.submit(ends.value), "confirm", "danger")
+    answer = await dialog
+    dialog.delete()
+    return None if answer is None else bool(answer)
+
+
+def _lives_on(made: MadeAccess) -> str:
+    """What is to be said of what a removed member had made; empty for nothing."""
+    tokens = [f"token {each.label or each.id} ({each.id})" for each in made.tokens]
+    invitations = [f"the invitation for {each.label or each.id}" for each in made.invitations]
+    if made.revoked or not (tokens or invitations):
+        return ""
+    end = " `hifi tokens revoke ID` ends a token." if tokens else ""
+    return f"What the member made goes on working: {', '.join(tokens + invitations)}.{end}"
 
 
 def _member_row(member: Member) -> Markup:

@@ -12,6 +12,8 @@ from prometheus_client import CollectorRegistry
 
 from pipelines.control.canary.delivery_tracker import DeliveryTracker
 from pipelines.control.canary.metrics import CanaryMetrics as CanaryMeters
+from pipelines.control.deploy.metrics import DeployMetrics
+from pipelines.control.deploy.policy import Policy, seconds_of
 from pipelines.control.trace.metrics import TraceMetrics
 from pipelines.data.collect.metrics import CollectMetrics
 from pipelines.data.retry.metrics import RetryMetrics
@@ -21,6 +23,7 @@ from scripts.dashboard.alerts import ALERTS
 from scripts.dashboard.grafana import WIDTH
 from scripts.dashboard.scrape import local, pod_monitor
 from scripts.local.side import Side
+from shared.contracts.release_steps import ENDS, Step
 from shared.contracts.topics import RETRY_DELAYS
 from shared.runtime import metrics
 from shared.spark.query_metrics import QueryMetrics
@@ -86,7 +89,8 @@ def exposed(registries: Iterable[CollectorRegistry]) -> Iterator[str]:
 def test_every_chart_asks_for_samples_as_the_processes_expose_them() -> None:
     """Counters are read as rates and histograms by buckets: their bare names have no samples."""
     canary = CanaryMeters(DeliveryTracker((), 0), (), lambda: 0)
-    processes = (CollectMetrics(), RetryMetrics(), QueryMetrics("test"), canary, TraceMetrics())
+    deploy = DeployMetrics(lambda: 0)
+    processes = (CollectMetrics(), RetryMetrics(), QueryMetrics("test"), canary, TraceMetrics(), deploy)
     registries = [process.registry for process in processes]
     there = set(exposed(registries))
     prefixes = (
@@ -95,6 +99,7 @@ def test_every_chart_asks_for_samples_as_the_processes_expose_them() -> None:
         "hifi_spark_",
         "hifi_canary_",
         "hifi_trace_",
+        "hifi_deploy_",
         "process_",
         "hifi_build_",
     )
@@ -192,3 +197,11 @@ def test_retries_that_are_spread_on_purpose_raise_no_alert_and_each_topic_has_a_
     assert limits.keys() == {str(topic) for topic in RETRY_DELAYS}
     for topic, delay in RETRY_DELAYS.items():
         assert spread * delay.total_seconds() < int(limits[topic]) < delay.total_seconds() + 60
+
+
+def test_a_release_that_stands_in_a_step_without_an_end_raises_an_alert() -> None:
+    (stands,) = [each.expression for each in ALERTS if each.name == "HifiReleaseStands"]
+    found = [each.split("|") for each in re.findall(r'step=~"([^"]+)"', stands)]
+    watched = {Step(name) for names in found for name in names}
+    unbounded = {step for step in Step if step not in ENDS and seconds_of(step, Policy()) is None}
+    assert unbounded - watched == {Step.PREFLIGHT, Step.DRAIN}

@@ -1,8 +1,15 @@
 """An activity keeps lag alarms quiet while it lasts and until its last minute is judged, and never a loss."""
 
-from pipelines.control.observe.alarms.silences import AFTER_MS, activity_windows, quiet_reason
+from pipelines.control.observe.alarms.silences import (
+    AFTER_MS,
+    activity_windows,
+    quiet_reason,
+    windows_of_spans,
+)
+from pipelines.control.observe.health.activity_watch import watch
 from shared.contracts.alarms import Alarm, AlarmKind, Audience
-from shared.contracts.diamond.activities import Action, Activity
+from shared.contracts.diamond.activities import ACTORS, Action, Activity
+from shared.contracts.timeline import ActivitySpan
 
 
 def activity(action: Action = Action.MAINTAIN) -> Activity:
@@ -41,3 +48,36 @@ def test_steps_of_the_provisioner_open_no_window() -> None:
     assert activity_windows((), [activity(Action.PUBLISH), activity(Action.RAMP_STEP)], 0) == ()
     disturbing = [Action.REPLACE_CODE, Action.STEP_BACK, Action.SCALE_OUT, Action.SCALE_IN, Action.MAINTAIN]
     assert all(activity_windows((), [activity(action)], 0) for action in disturbing)
+
+
+def span(action: Action, phase: str, from_ms: int, until_ms: int) -> ActivitySpan:
+    return ActivitySpan(
+        id="a",
+        actor=ACTORS[action],
+        action=action,
+        reason="patch",
+        phase=phase,
+        from_ms=from_ms,
+        until_ms=until_ms,
+    )
+
+
+def test_a_restart_keeps_the_window_of_an_activity_that_ended_just_before_it() -> None:
+    spans = [
+        span(Action.REPLACE_CODE, "start", 1_000, 2_000),
+        span(Action.STEP_FORWARD, "park", 2_000, 9_000),
+    ]
+    watched = watch(None, None, side="blue", clock=lambda: 0, monotonic=lambda: 0)
+    assert watched.windows() == ()
+    watched.resume(windows_of_spans(reversed(spans), 10_000))
+    (window,) = watched.windows()
+    assert (window.from_ms, window.until_ms) == (1_000, 9_000 + AFTER_MS)
+    assert window.reason == "deployer: step forward (patch, park)"
+    assert quiet_reason(watched.windows(), alarm(AlarmKind.STALLED), 10_000)
+    assert not quiet_reason(watched.windows(), alarm(AlarmKind.LOSS), 10_000)
+    assert not quiet_reason(watched.windows(), alarm(AlarmKind.STALLED), 9_000 + AFTER_MS)
+
+
+def test_a_restart_opens_no_window_for_what_ended_long_ago_or_disturbs_nothing() -> None:
+    assert windows_of_spans([span(Action.MAINTAIN, "", 0, 1_000)], 1_000 + AFTER_MS) == ()
+    assert windows_of_spans([span(Action.PUBLISH, "", 0, 1_000)], 2_000) == ()
