@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from pipelines.control.backends.aws import workloads
+from pipelines.control.backends.aws import pruning, workloads
 from pipelines.control.backends.aws.kube_api import KubeApi
 from pipelines.control.backends.aws.manifest import Manifest
 from pipelines.control.backends.aws.side_record import NAMESPACE, SideRecord, SideRecords
@@ -52,11 +52,14 @@ class SideCode:
         found = self._versions.manifests(version, self._side)
         if found is None:
             raise BackendError(f"there is no version {version} of {self._side}")
-        record = replace(record, coming=version, since_ms=self._clock(), parked=False)
-        self._records.write(record)
-        self._apply(version, found, fence)
         paths = [self._kube.path(each) for each in found]
-        self._prune(record.paths, paths)
+        # With its own: if this start breaks off, the next one of any version deletes what it has left.
+        known = sorted({*record.paths, *paths})
+        record = replace(record, coming=version, since_ms=self._clock(), parked=False, paths=known)
+        self._records.write(record)
+        self._delete(pruning.deleted_first(known, paths))
+        self._apply(version, found, fence)
+        self._delete(pruning.deleted_last(known, paths))
         self._records.write(replace(record, version=version, coming="", paths=paths))
 
     def park(self, fence: int) -> None:
@@ -144,11 +147,9 @@ class SideCode:
         if self._kube.get(path) is not None:
             raise BackendError(f"{job['metadata']['name']} of another version is still being deleted")
 
-    def _prune(self, before: Sequence[str], paths: Sequence[str]) -> None:
-        """What the former version had and this one has not goes, but what pods that end may still name."""
-        for path in set(before) - set(paths):
-            if "/configmaps/" not in path:
-                self._kube.delete(path)
+    def _delete(self, paths: Sequence[str]) -> None:
+        for path in paths:
+            self._kube.delete(path)
 
 
 def _annotated(manifest: Manifest, added: Mapping[str, str]) -> Manifest:
