@@ -35,6 +35,11 @@ class FakeKube(KubeApi):
         return {_name(each) for each in self._of("deployments") if not each["spec"]["replicas"]}
 
     @property
+    def jobs(self) -> Sequence[Manifest]:
+        """The jobs that there are."""
+        return self._of("jobs")
+
+    @property
     def paused(self) -> set[str]:
         """The workloads that KEDA would scale to zero."""
         found = self._of("scaledobjects")
@@ -43,6 +48,11 @@ class FakeKube(KubeApi):
     def end(self, *names: str) -> None:
         """Let pods end."""
         self.pods = [each for each in self.pods if each not in names]
+
+    def end_job(self, name: str, condition: str) -> None:
+        """Let a job end: `Complete` or `Failed`."""
+        status = {"conditions": [{"type": condition, "status": "True"}]}
+        self.objects[self.path(job(name))]["status"] = status
 
     def get(self, path: str) -> Manifest | None:
         return self.objects.get(path)
@@ -108,6 +118,11 @@ def deployment(name: str) -> Manifest:
     return _manifest("apps/v1", "Deployment", name, {})
 
 
+def job(name: str) -> Manifest:
+    """A job of a version."""
+    return _manifest("batch/v1", "Job", name, {})
+
+
 def scaler(name: str, workload: str) -> Manifest:
     """What scales a workload."""
     return _manifest("keda.sh/v1alpha1", "ScaledObject", name, {"scaleTargetRef": {"name": workload}})
@@ -130,7 +145,7 @@ def _name(manifest: Manifest) -> str:
 def _seen(manifest: Manifest) -> Manifest:
     """With the status of a workload whose pods are ready."""
     counts = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas"), manifest["spec"].get("replicas"))
-    status = {"observedGeneration": 1, **counts}
+    status = {"observedGeneration": 1, **counts, **manifest.get("status", {})}
     return manifest | {"metadata": manifest["metadata"] | {"generation": 1}, "status": status}
 
 

@@ -9,11 +9,11 @@ from pipelines.control.backends.aws.manifest import Manifest
 from pipelines.control.backends.aws.side_code import SideCode
 from pipelines.control.backends.aws.versions import VersionStore
 from pipelines.control.deploy.backend import BackendError
-from tests.harness.fake_kube import FakeKube, binding, deployment, scaler
+from tests.harness.fake_kube import FakeKube, binding, deployment, job, scaler
 
 _COLLECT: Final = deployment("collect")
 _VERSIONS: Final = {
-    "1.0": [_COLLECT, scaler("collect", "collect"), binding("collect", "arn:events")],
+    "1.0": [_COLLECT, scaler("collect", "collect"), binding("collect", "arn:events"), job("topics")],
     "other scaler": [_COLLECT, scaler("front", "collect"), binding("collect", "arn:events")],
     "other binding": [_COLLECT, scaler("collect", "collect"), binding("front", "arn:events")],
     # Refused by KEDA's webhook when all else is applied.
@@ -77,3 +77,27 @@ def test_what_has_another_name_takes_the_place_of_the_former_at_the_same_target(
     code.start(version, 1)
     assert code.readiness().ready
     assert [path.rpartition("/")[2] for path in kube.objects if f"/{kind}/" in path] == ["front"]
+
+
+@pytest.mark.parametrize("parked", [True, False])
+def test_a_job_that_failed_is_named_and_runs_again_with_the_same_version(
+    code: SideCode, kube: FakeKube, parked: bool
+) -> None:
+    kube.end_job("topics", "Failed")
+    assert code.readiness().waiting_for == ("job topics failed",)
+    if parked:
+        park(code, kube)
+    code.start("1.0", 1)
+    (found,) = kube.jobs
+    assert "conditions" not in found["status"], "it is another one"
+    assert code.readiness().ready
+
+
+def test_a_job_that_has_done_its_work_is_not_run_again_with_the_same_version(
+    code: SideCode, kube: FakeKube
+) -> None:
+    kube.end_job("topics", "Complete")
+    park(code, kube)
+    code.start("1.0", 1)
+    (found,) = kube.jobs
+    assert "conditions" in found["status"], "it is the same"
