@@ -7,10 +7,18 @@ version=${1:?name the version}
 # The brokers have the ids of their zones, pods the names, which mean other zones in each account.
 zone_ids=$(aws ec2 describe-availability-zones --output text \
     --query "AvailabilityZones[?ZoneType=='availability-zone'].[ZoneName,ZoneId]" | tr '\t' '=' | paste -sd,)
-for side in blue green; do
-    kafka=$(scripts/release/kafka_of.sh "$side")
+store() {
+    local side=$1 kafka
+    kafka=$(scripts/release/kafka_of.sh "$side") || return
     .venv/bin/python -m infra.workloads.values "$side" --bootstrap "${kafka#* }" --zone-ids "$zone_ids" \
-        --service-image "${SERVICE_IMAGE:?}" --spark-image "${SPARK_IMAGE:?}"
+        --service-image "${SERVICE_IMAGE:?}" --spark-image "${SPARK_IMAGE:?}" || return
     kubectl kustomize "infra/workloads/overlays/$side" |
         .venv/bin/python -m scripts.release.publish_version "$version" "$side" "${VERSIONS:?}"
+}
+
+# Either side is tried whatever becomes of the other: a side that has no version cannot go back to it.
+status=0
+for side in blue green; do
+    store "$side" || status=1
 done
+exit $status

@@ -1,66 +1,98 @@
 """The API of a side's cluster in memory: each workload has one pod, and pods end when a test says so."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from pipelines.control.backends.aws.kube_api import KubeApi
 from pipelines.control.backends.aws.manifest import Manifest
+from pipelines.control.backends.aws.side_record import NAMESPACE
 from pipelines.control.backends.aws.workloads import NAME, OURS, PAUSED
 from pipelines.control.deploy.backend import BackendError
 
+_TARGETS: Final = {"ScaledObject": "scaleTargetRef", "TargetGroupBinding": "targetGroupARN"}
+"""By kind, the field of `spec` that names what only one of the kind may lead to."""
+
 
 class FakeKube(KubeApi):
-    """As much of it as `SideCode` asks of code that runs already."""
+    """As much of it as `SideCode` asks; what is scaled has its pods at once."""
 
     def __init__(self, *names: str, scaled: Iterable[str] = ()) -> None:
         """Workloads by their names; ScaledObjects of those that are `scaled`."""
-        self.replicas, self.pods = dict.fromkeys(names, 1), [*names]
-        self.annotations: dict[str, dict[str, str]] = {name: {} for name in scaled}
+        self.objects: dict[str, Manifest] = {}
+        """By their paths."""
+
+        self.pods: list[str] = []
         self.answers: dict[str, bytes] = {}
         """By `name/path`, what a pod answers."""
 
         self.asked: Sequence[str] = ()
-        self._record: Manifest | None = None
+        for each in (*map(deployment, names), *(scaler(name, name) for name in scaled)):
+            self.apply(each)
 
     @property
     def stopped(self) -> set[str]:
         """The workloads that were scaled to zero."""
-        return {name for name, replicas in self.replicas.items() if not replicas}
+        return {_name(each) for each in self._of("deployments") if not each["spec"]["replicas"]}
+
+    @property
+    def jobs(self) -> Sequence[Manifest]:
+        """The jobs that there are."""
+        return self._of("jobs")
 
     @property
     def paused(self) -> set[str]:
         """The workloads that KEDA would scale to zero."""
-        return {name for name, found in self.annotations.items() if found.get(PAUSED) == "0"}
+        found = self._of("scaledobjects")
+        return {_name(each) for each in found if each["metadata"]["annotations"].get(PAUSED) == "0"}
 
     def end(self, *names: str) -> None:
         """Let pods end."""
         self.pods = [each for each in self.pods if each not in names]
 
+    def end_job(self, name: str, condition: str) -> None:
+        """Let a job end: `Complete` or `Failed`."""
+        status = {"conditions": [{"type": condition, "status": "True"}]}
+        self.objects[self.path(job(name))]["status"] = status
+
     def get(self, path: str) -> Manifest | None:
-        assert path.endswith("/configmaps/deployer")
-        return self._record
+        return self.objects.get(path)
 
     def create(self, path: str, manifest: Manifest) -> None:
-        self.replace(path, manifest)
+        self.replace(f"{path}/{_name(manifest)}", manifest)
 
     def replace(self, path: str, manifest: Manifest) -> None:
-        self._record = manifest | {"metadata": manifest["metadata"] | {"resourceVersion": "1"}}
+        self.objects[path] = manifest | {"metadata": manifest["metadata"] | {"resourceVersion": "1"}}
 
     def list(self, path: str, selector: str) -> Sequence[Manifest]:
         assert selector == OURS
-        found = {
-            "pods": [_pod(name) for name in self.pods],
-            "deployments": [_workload(name, replicas) for name, replicas in self.replicas.items()],
-            "scaledobjects": [_scaler(name) for name in self.annotations],
-        }
-        return found.get(path.rpartition("/")[2], [])
+        kind = path.rpartition("/")[2]
+        return [_pod(name) for name in self.pods] if kind == "pods" else self._of(kind)
 
     def merge(self, path: str, change: Mapping[str, Any]) -> None:
-        _, kind, name = path.rsplit("/", 2)
-        if kind == "scaledobjects":
-            self.annotations[name] |= change["metadata"]["annotations"]
-        else:
-            self.replicas[name] = change["spec"]["replicas"]
+        if path in self.objects:
+            self.objects[path]["spec"] |= change.get("spec", {})
+            self.objects[path]["metadata"]["annotations"] |= change.get("metadata", {}).get("annotations", {})
+
+    def apply(self, manifest: Manifest) -> None:
+        name, path = _name(manifest), self.path(manifest)
+        if manifest["kind"] in _TARGETS:
+            self._admit(path, manifest)
+        old = self.objects.get(path, {"metadata": {}, "spec": {"replicas": 1}})
+        metadata = old["metadata"] | manifest["metadata"]
+        metadata["annotations"] = dict(manifest["metadata"].get("annotations", {}))
+        self.objects[path] = old | manifest | {"metadata": metadata, "spec": old["spec"] | manifest["spec"]}
+        if manifest["kind"] == "Deployment" and name not in self.pods:
+            self.pods = [*self.pods, name]
+
+    def delete(self, path: str) -> None:
+        gone = self.objects.pop(path, None)
+        if gone is not None and gone["kind"] == "Deployment":
+            self.end(_name(gone))
+
+    def path(self, manifest: Manifest) -> str:
+        version, kind = manifest["apiVersion"], manifest["kind"].lower()
+        root = "apis" if "/" in version else "api"
+        return f"/{root}/{version}/namespaces/{NAMESPACE}/{kind}s/{_name(manifest)}"
 
     def content(self, path: str) -> bytes:
         name = path.partition("/pods/")[2].replace(":8080/proxy", "").partition("?")[0]
@@ -69,18 +101,57 @@ class FakeKube(KubeApi):
             raise BackendError(f"GET {path}: there is no such thing")
         return self.answers[name]
 
+    def _of(self, kind: str) -> Sequence[Manifest]:
+        return [_seen(each) for path, each in self.objects.items() if path.rsplit("/", 2)[1] == kind]
+
+    def _admit(self, path: str, manifest: Manifest) -> None:
+        """As the webhooks of KEDA and of AWS's load balancer controller do: a target has one of a kind."""
+        kind, field = manifest["kind"], _TARGETS[manifest["kind"]]
+        others = {at: each for at, each in self.objects.items() if each["kind"] == kind and at != path}
+        for at, each in others.items():
+            if each["spec"][field] == manifest["spec"][field]:
+                raise BackendError(f"the target of {path} is already managed by {at}")
+
+
+def deployment(name: str) -> Manifest:
+    """A workload as a version has it."""
+    return _manifest("apps/v1", "Deployment", name, {})
+
+
+def job(name: str) -> Manifest:
+    """A job of a version."""
+    return _manifest("batch/v1", "Job", name, {})
+
+
+def scaler(name: str, workload: str) -> Manifest:
+    """What scales a workload."""
+    return _manifest("keda.sh/v1alpha1", "ScaledObject", name, {"scaleTargetRef": {"name": workload}})
+
+
+def binding(name: str, target_group: str) -> Manifest:
+    """What registers pods in a target group."""
+    return _manifest("elbv2.k8s.aws/v1beta1", "TargetGroupBinding", name, {"targetGroupARN": target_group})
+
+
+def _manifest(version: str, kind: str, name: str, spec: Manifest) -> Manifest:
+    metadata = {"name": name, "namespace": NAMESPACE, "labels": {NAME: name}}
+    return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def _name(manifest: Manifest) -> str:
+    return str(manifest["metadata"]["name"])
+
+
+def _seen(manifest: Manifest) -> Manifest:
+    """With the status of a workload whose pods are ready."""
+    counts = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas"), manifest["spec"].get("replicas"))
+    status = {"observedGeneration": 1, **counts, **manifest.get("status", {})}
+    return manifest | {"metadata": manifest["metadata"] | {"generation": 1}, "status": status}
+
 
 def _pod(name: str) -> Manifest:
     return {
-        "metadata": {"name": name, "labels": {NAME: name}},
+        "metadata": {"name": name, "labels": {NAME: name}, "creationTimestamp": "1970-01-01T00:00:00Z"},
         "spec": {"containers": [{"ports": [{"name": "http", "containerPort": 8080}]}]},
         "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
     }
-
-
-def _workload(name: str, replicas: int) -> Manifest:
-    return {"metadata": {"name": name, "labels": {NAME: name}}, "spec": {"replicas": replicas}}
-
-
-def _scaler(name: str) -> Manifest:
-    return {"metadata": {"name": name}, "spec": {"scaleTargetRef": {"name": name}}}

@@ -92,6 +92,8 @@ def _storage_class() -> Values:
 
 
 def _prometheus() -> Values:
+    # Its claim is kept when its StatefulSet is deleted, as by default: the operator deletes and makes that
+    # anew for some changes. The run book deletes the claim before a side is destroyed.
     claim = {
         "storageClassName": _STORAGE_CLASS,
         "accessModes": ["ReadWriteOncePod"],

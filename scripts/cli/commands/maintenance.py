@@ -1,5 +1,6 @@
 """`hifi maintenance` and its subcommands."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -11,7 +12,7 @@ from scripts.deployer.side_address import side_observe_url, stability_of
 from scripts.scorecard.observe_client import query_observe
 from scripts.terminal import err, out, plain_table, printable
 from scripts.time_args import duration_seconds, utc_text
-from shared.contracts.diamond.activities import Action, Actor, UnderWay
+from shared.contracts.diamond.activities import Action, Activity, Actor, UnderWay
 from shared.contracts.diamond.stability import Stability
 from shared.dynamodb.activity_register import Waits
 from shared.runtime.errors import OperatorError, UsageError
@@ -50,15 +51,16 @@ def begin(
 
 
 @GROUP.command("end")
-def end(data: Data = DATA_DEFAULT) -> None:
-    """End every maintenance of the side."""
+def end(
+    reason: Annotated[str | None, typer.Option(help="Of which: the reason that `begin` named.")] = None,
+    data: Data = DATA_DEFAULT,
+) -> None:
+    """End the maintenance of the side; of several, the one with a reason."""
     with activity_register(data) as register:
-        found = [each for each in register.look().activities if each.actor is Actor.MAINTENANCE]
-        for each in found:
+        found = register.look().activities
+        for each in _ended([each for each in found if each.actor is Actor.MAINTENANCE], reason):
             register.end(each)
             out().print(f"{printable(each.reason)} [green]ended[/]", highlight=False)
-    if not found:
-        raise OperatorError("no maintenance is under way", "`hifi maintenance show` lists what is")
 
 
 @GROUP.command("show")
@@ -75,6 +77,19 @@ def show(data: Data = DATA_DEFAULT) -> None:
         said = (Text(printable(text)) for text in (each.reason, each.phase))
         table.add_row(state, each.actor, each.action, *said, utc_text(each.since_ms))
     out().print(table if rows else "nothing is under way")
+
+
+def _ended(under_way: Sequence[Activity], reason: str | None) -> Sequence[Activity]:
+    """Those to end: another person's, or a deployment's, is not ended by the way."""
+    reasons = sorted({printable(each.reason) for each in under_way})
+    if not reasons:
+        raise OperatorError("no maintenance is under way", "`hifi maintenance show` lists what is")
+    if reason is None and len(reasons) > 1:
+        raise OperatorError(f"several are under way: {'; '.join(reasons)}", "name one with --reason")
+    found = [each for each in under_way if reason in (None, each.reason)]
+    if not found:
+        raise OperatorError(f"--reason: none of this reason is under way, but {'; '.join(reasons)}")
+    return found
 
 
 def _health(found: Stability) -> str:

@@ -1,6 +1,7 @@
 """Logs, metrics and alarms of a side: all are kept for a time, and reach somebody."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from ..conftest import ENVIRONMENTS, Synthesised
 from .references import Resource, Stack, follow, one, resources
 
+_RUN_BOOK = Path(__file__).parents[3] / "docs" / "infrastructure.md"
 _SHIPPER = "aws-for-fluent-bit"
 _STACK = "kube-prometheus-stack"
 
@@ -144,6 +146,19 @@ def test_prometheus_takes_our_rules_and_monitors_and_ends_before_its_volume_is_f
     assert kept < 0.9 * volume * 2**30
     classes = [each["metadata"]["name"] for each in _values(remote, _STACK)["extraManifests"]]
     assert claim["storageClassName"] in classes
+
+
+def test_the_way_out_deletes_the_claim_of_prometheus_before_the_side(remote: Stack) -> None:
+    (release,) = [each for each in resources(remote, "helm_release") if each["name"] == _STACK]
+    spec = _values(remote, _STACK)["prometheus"]["prometheusSpec"]
+    assert "persistentVolumeClaimRetentionPolicy" not in spec, (
+        "the operator's new StatefulSet would have no data"
+    )
+    _, _, removal = _RUN_BOOK.read_text().partition("To remove everything")
+    before, destroyed, _ = removal.partition("Then edge, the sides")
+    assert destroyed
+    for step in ("delete prometheus --all", "delete pvc --all"):
+        assert f" -n {release['namespace']} {step}" in before
 
 
 def test_grafana_has_no_known_password(remote: Stack) -> None:

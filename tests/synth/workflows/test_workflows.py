@@ -255,6 +255,8 @@ def test_a_stack_is_changed_on_a_parked_side_in_maintenance_with_nothing_leading
     order = [runs(side["stack"]).index(step) for step in steps]
     assert order == sorted(order)
     assert side["stack"]["env"]["HIFI_SIDE"] == "${{ needs.dark.outputs.side }}"
+    assert runs(side["stack"]).count('--reason "$REASON"') == 2, "it ends its own maintenance, and no other"
+    assert "$" not in side["stack"]["env"]["REASON"], "or that of a run that failed would not end"
     assert "if" not in str(side["stack"]["steps"]), "after a failure it stays closed"
 
 

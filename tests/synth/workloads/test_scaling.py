@@ -151,13 +151,25 @@ def test_a_worker_has_room_for_one_executor_of_each_driver(manifests: list[Manif
     ) >= (1.5 * gib(memory))
 
 
-def test_the_chains_singletons_are_not_moved_and_the_rest_one_at_a_time(manifests: list[Manifest]) -> None:
+def test_as_many_workers_as_a_zone_has_are_evicted_from_spot_nodes_together_and_no_more(
+    manifests: list[Manifest],
+) -> None:
+    budget = named(manifests, "PodDisruptionBudget", "spark-worker")["spec"]["maxUnavailable"]
+    share = int(str(budget).removesuffix("%")) / 100
+    spec = named(manifests, "ScaledObject", "spark-worker")["spec"]
+    for workers in range(spec["minReplicaCount"], spec["maxReplicaCount"] + 1):
+        assert math.ceil(share * workers) == math.ceil(workers / ZONES), "Kubernetes rounds up"
+
+
+def test_the_chains_singletons_are_not_moved_and_services_one_at_a_time(manifests: list[Manifest]) -> None:
     budgets = of_kind(manifests, "PodDisruptionBudget")
     for workload in of_kind(manifests, *LASTING):
         labels = workload["spec"]["template"]["metadata"]["labels"]
         (budget,) = [each for each in budgets if selects(each["spec"]["selector"], labels)]
-        stays = workload["spec"].get("replicas") == 1 and workload["metadata"]["name"] not in {*METER, "api"}
-        assert budget["spec"]["maxUnavailable"] == (0 if stays else 1)
+        name = workload["metadata"]["name"]
+        stays = workload["spec"].get("replicas") == 1 and name not in {*METER, "api"}
+        if name != "spark-worker":
+            assert budget["spec"]["maxUnavailable"] == (0 if stays else 1)
         assert pod(workload)["nodeSelector"]["hifi/pool"]
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from pipelines.control.backends.aws import workloads
+from pipelines.control.backends.aws import pruning, workloads
 from pipelines.control.backends.aws.kube_api import KubeApi
 from pipelines.control.backends.aws.manifest import Manifest
 from pipelines.control.backends.aws.side_record import NAMESPACE, SideRecord, SideRecords
@@ -45,18 +45,22 @@ class SideCode:
         return Deployed(version=record.version, parked=record.parked and not workloads.code(self.pods()))
 
     def start(self, version: str, fence: int) -> None:
-        """Apply a version, unless it is applied already."""
+        """Apply a version, unless it is applied already and no job of it has failed."""
         record = self.claim(fence)
-        if record.version == version and not record.parked and not record.coming:
+        applied = record.version == version and not record.parked and not record.coming
+        if applied and not self._failed_jobs(record):
             return
         found = self._versions.manifests(version, self._side)
         if found is None:
             raise BackendError(f"there is no version {version} of {self._side}")
-        record = replace(record, coming=version, since_ms=self._clock(), parked=False)
-        self._records.write(record)
-        self._apply(version, found, fence)
         paths = [self._kube.path(each) for each in found]
-        self._prune(record.paths, paths)
+        # With its own: if this start breaks off, the next one of any version deletes what it has left.
+        known = sorted({*record.paths, *paths})
+        record = replace(record, coming=version, since_ms=self._clock(), parked=False, paths=known)
+        self._records.write(record)
+        self._delete(pruning.deleted_first(known, paths))
+        self._apply(version, found, fence)
+        self._delete(pruning.deleted_last(known, paths))
         self._records.write(replace(record, version=version, coming="", paths=paths))
 
     def park(self, fence: int) -> None:
@@ -80,9 +84,10 @@ class SideCode:
         if record.coming or record.parked:
             text = f"{record.coming} is being applied" if record.coming else "none of its code runs"
             return Readiness(ready=False, waiting_for=(text,))
-        found = workloads.waiting_for(self.workloads())
+        jobs = [f"job {name} failed" for name in self._failed_jobs(record)]
+        found = (*jobs, *workloads.waiting_for(self.workloads()))
         crashes = workloads.crashes(self.pods(), record.since_ms)
-        return Readiness(ready=not found, waiting_for=tuple(found), crashes=crashes)
+        return Readiness(ready=not found, waiting_for=found, crashes=crashes)
 
     def pause_canary(self, seconds: int, fence: int) -> None:
         """Let the side's canary send nothing for so many seconds, if its code runs."""
@@ -123,7 +128,7 @@ class SideCode:
     def _apply(self, version: str, found: Sequence[Manifest], fence: int) -> None:
         for each in workloads.in_order(found):
             if each["kind"] == "Job":
-                self._remove_old_job(version, each)
+                self._remove_ended_job(version, each)
             marked = _annotated(each, {_FENCE: str(fence), _VERSION: version})
             self._kube.apply(marked)
         least = workloads.least_replicas(found)
@@ -134,21 +139,26 @@ class SideCode:
         for name in least:
             self._kube.merge(f"{_SCALED}/{name}", {"metadata": {"annotations": {workloads.PAUSED: None}}})
 
-    def _remove_old_job(self, version: str, job: Manifest) -> None:
-        """A job's pod cannot be changed."""
+    def _failed_jobs(self, record: SideRecord) -> Sequence[str]:
+        found = [self._kube.get(path) for path in record.paths if "/jobs/" in path]
+        return [each["metadata"]["name"] for each in found if each and workloads.has_failed(each)]
+
+    def _remove_ended_job(self, version: str, job: Manifest) -> None:
+        """One of another version, as a job's pod cannot be changed; one that failed, as it runs no more."""
         path = self._kube.path(job)
         old = self._kube.get(path)
-        if old is None or old["metadata"].get("annotations", {}).get(_VERSION) == version:
+        if old is None:
+            return
+        same = old["metadata"].get("annotations", {}).get(_VERSION) == version
+        if same and not workloads.has_failed(old):
             return
         self._kube.delete(path)
         if self._kube.get(path) is not None:
-            raise BackendError(f"{job['metadata']['name']} of another version is still being deleted")
+            raise BackendError(f"the former job {job['metadata']['name']} is still being deleted")
 
-    def _prune(self, before: Sequence[str], paths: Sequence[str]) -> None:
-        """What the former version had and this one has not goes, but what pods that end may still name."""
-        for path in set(before) - set(paths):
-            if "/configmaps/" not in path:
-                self._kube.delete(path)
+    def _delete(self, paths: Sequence[str]) -> None:
+        for path in paths:
+            self._kube.delete(path)
 
 
 def _annotated(manifest: Manifest, added: Mapping[str, str]) -> Manifest:

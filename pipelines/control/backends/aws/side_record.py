@@ -36,7 +36,10 @@ class SideRecord(Struct, frozen=True, kw_only=True):
     """When the version was started, epoch milliseconds."""
 
     paths: list[str] = []
-    """Of all objects of the version."""
+    """Of all objects of the version.
+
+    While one is coming, or if none has been applied as a whole since, also of those that it brings.
+    """
 
 
 class Held(NamedTuple):

@@ -122,9 +122,17 @@ def http_port(pod: Manifest) -> int:
 
 def is_ready(pod: Manifest) -> bool:
     """Whether a pod is ready, and not about to end."""
-    conditions = pod.get("status", {}).get("conditions", [])
-    ready = any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
-    return ready and "deletionTimestamp" not in pod["metadata"]
+    return _has_condition(pod, "Ready") and "deletionTimestamp" not in pod["metadata"]
+
+
+def has_failed(job: Manifest) -> bool:
+    """Whether a job has ended without success: out of time, or of tries."""
+    return _has_condition(job, "Failed")
+
+
+def _has_condition(manifest: Manifest, name: str) -> bool:
+    found = manifest.get("status", {}).get("conditions", [])
+    return any(each["type"] == name and each["status"] == "True" for each in found)
 
 
 def _with_replicas(workloads: Iterable[Manifest]) -> Sequence[Manifest]:

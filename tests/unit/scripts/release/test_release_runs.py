@@ -49,27 +49,43 @@ AWS = """#!/bin/bash
 case "$*" in
     *availability-zones*) printf 'eu-west-1a\\teuw1-az3\\neu-west-1b\\teuw1-az1\\n' ;;
     *list-clusters-v2*) echo "arn:of:$(echo "$*" | grep -o 'hifi-test-[a-z]*' | head -1)" ;;
-    *get-bootstrap-brokers*) echo "b-1.$(echo "$*" | grep -o 'hifi-test-[a-z]*'):9098" ;;
+    *list-nodes*)
+        for number in 10 2 1; do printf "b-$number.%s\\t" "$(echo "$*" | grep -o 'hifi-test-[a-z]*')"; done ;;
     *hosted-zones*) echo /hostedzone/Z123 ;;
 esac
 """
 
 
+IMAGES = {"SERVICE_IMAGE": "service", "SPARK_IMAGE": "spark", "VERSIONS": "bucket"}
+
+
+def brokers(side: str) -> str:
+    """As every run names them, in whatever order AWS answers."""
+    return ",".join(f"b-{number}.hifi-test-{side}:9098" for number in (1, 2, 10))
+
+
 def test_a_version_is_stored_for_both_sides_with_what_the_account_answers(release: Release) -> None:
     release.program("bin/aws", AWS)
     release.program(".venv/bin/python", f"{STUB}cat > /dev/null\n")
-    images = {"SERVICE_IMAGE": "service", "SPARK_IMAGE": "spark", "VERSIONS": "bucket"}
-    status, calls = release.run("publish_version.sh", "1.2.3", **images)
+    status, calls = release.run("publish_version.sh", "1.2.3", **IMAGES)
     assert status == 0
     for side in ("blue", "green"):
         values, stored = (
             next(each for each in calls if part in each and f" {side}" in each)
             for part in ("workloads.values", "publish_version")
         )
-        assert f"--bootstrap b-1.hifi-test-{side}:9098" in values
+        assert f"--bootstrap {brokers(side)} " in values
         assert "--zone-ids eu-west-1a=euw1-az3,eu-west-1b=euw1-az1 " in values
         assert stored.endswith(f"1.2.3 {side} bucket")
         assert calls.index(values) < calls.index(stored)
+
+
+def test_a_version_is_stored_for_green_though_blue_refuses_it(release: Release) -> None:
+    release.program("bin/aws", AWS)
+    release.program(".venv/bin/python", f"{STUB}cat > /dev/null\n[[ $* != *publish_version*blue* ]]\n")
+    status, calls = release.run("publish_version.sh", "1.2.3", **IMAGES)
+    assert status != 0
+    assert any(each.endswith("publish_version 1.2.3 green bucket") for each in calls)
 
 
 def test_a_cluster_gets_the_deployer_of_both_sides_and_sparks_secret_once(release: Release) -> None:
@@ -79,7 +95,7 @@ def test_a_cluster_gets_the_deployer_of_both_sides_and_sparks_secret_once(releas
     assert "--zone Z123 " in calls[0]
     for side in ("blue", "green"):
         assert f"--{side}-kafka arn:of:hifi-test-{side} " in calls[0]
-        assert f"--{side}-bootstrap b-1.hifi-test-{side}:9098" in calls[0]
+        assert f"--{side}-bootstrap {brokers(side)}" in calls[0]
     ours = [each for each in calls[1:] if "--context hifi-test-green --namespace hifi " in each]
     assert ours == calls[1:]
     assert any("apply -k infra/workloads/cluster" in each for each in ours)
@@ -88,8 +104,7 @@ def test_a_cluster_gets_the_deployer_of_both_sides_and_sparks_secret_once(releas
 
 
 def test_a_side_whose_brokers_are_being_changed_gets_no_version(release: Release) -> None:
-    images = {"SERVICE_IMAGE": "service", "SPARK_IMAGE": "spark", "VERSIONS": "bucket"}
-    status, calls = release.run("publish_version.sh", "1.2.3", **images)
+    status, calls = release.run("publish_version.sh", "1.2.3", **IMAGES)
     assert (status != 0, calls) == (True, [])
 
 
