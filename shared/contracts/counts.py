@@ -30,7 +30,8 @@ class Counts(Struct, kw_only=True, frozen=True):
     delivered: int = 0
     dead: int = 0
     customer_dead: int = 0
-    """Dead letters that only the customer can prevent, including those replayed since."""
+    """Dead letters that only the customer can prevent, including those replayed since; each event of a pipe
+    once, however often it was replayed and died again."""
 
     waiting: int = 0
     under_way: int = 0

@@ -29,7 +29,8 @@ WATCHED = "hifi_watched"
 Not on later records of the event."""
 
 LETTER = "hifi_letter"
-"""On an `outbound` record that was a dead letter: `partition/offset` of that letter."""
+"""On an `outbound` record that was a dead letter: `partition/offset` of that letter. It stays on its later
+records, so that another death of the same event is not counted as a new one."""
 
 REPLAY = "hifi_replay"
 """On each record of an event that ingest read again after a rollback, from `events` on: which replay it is,

@@ -111,7 +111,8 @@ class Tally(msgspec.Struct, kw_only=True, omit_defaults=True):
     """WAITING only: when the last of them may leave, epoch milliseconds."""
 
     reasons: dict[str, int] = msgspec.field(default_factory=dict)
-    """RETRYING and DEAD: events by `status reason`, such as "404 refused" or "- connect"."""
+    """RETRYING and DEAD: events by `status reason`, such as "404 refused" or "- connect". DEAD_LETTER: those
+    of events that were replayed and died again; earlier versions of audit left them out."""
 
     breaker: str = ""
     lane: str = ""

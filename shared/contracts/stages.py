@@ -69,7 +69,9 @@ NAMED_BY_PIPE: Final = frozenset(
 HEADER_TOPICS: Final[Mapping[str, tuple[Topic, ...]]] = {
     h.SOURCE: (Topic.COLLECTED,),
     h.PIPES: (Topic.OUTBOUND,),
-    h.LETTER: (Topic.OUTBOUND,),
+    h.LETTER: (Topic.OUTBOUND, Topic.DEAD_LETTER),
+    h.REASON: (Topic.DEAD_LETTER,),
+    h.STATUS: (Topic.DEAD_LETTER,),
     h.WATCHED: (Topic.OUTBOUND,),
     h.ORIGIN: (Topic.QUARANTINE,),
     h.NOT_BEFORE: tuple(RETRY_DELAYS),

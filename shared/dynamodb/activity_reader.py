@@ -1,17 +1,18 @@
 """Reads the register of a side's activities, without those that are over."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 from msgspec import Struct
+from msgspec.structs import replace
 
 from shared.contracts.diamond.activities import Activity
 from shared.dynamodb import activity_rows as rows
 from shared.dynamodb.activity_rows import ACTIVITY, WISH
 from shared.dynamodb.client import StoreError, dynamodb_client
-from shared.dynamodb.document_rows import TENANT
+from shared.dynamodb.document_rows import DOCUMENT, TENANT
 from shared.runtime.clock import Clock
 
 _MARGIN: Final = 1.1
@@ -35,6 +36,9 @@ class Register(Struct, frozen=True, kw_only=True):
 
     over: Sequence[_Row] = ()
     """Activities and wishes whose owner is silent, each with its kind."""
+
+    unreadable: Sequence[str] = ()
+    """Sort keys of rows that `readable` left out."""
 
 
 class ActivityReader:
@@ -64,14 +68,32 @@ class ActivityReader:
         self._lock = threading.Lock()
 
     def look(self) -> Register:
-        """The register now.
+        """The register now. A row that this version cannot read is an error: who acts must know all of them.
 
         Raises:
             StoreError: if the table cannot be used.
         """
         serial = self._serial()  # before the rest: if that is newer, a write on the serial fails
-        found = self._rows()
-        living, over = self._judged(found)
+        return self._register(serial, [_read(row) for row in self._rows()])
+
+    def readable(self) -> Register:
+        """The register without the rows that this version cannot read: to be shown, not to act on.
+
+        Raises:
+            StoreError: if the table cannot be used.
+        """
+        serial = self._serial()
+        found: list[_Row] = []
+        unreadable: list[str] = []
+        for row in self._rows():
+            try:
+                found.append(_read(row))
+            except (KeyError, ValueError):
+                unreadable.append(row[DOCUMENT]["S"])
+        return replace(self._register(serial, found), unreadable=unreadable)
+
+    def _register(self, serial: int, found: Sequence[_Row]) -> Register:
+        living, over = self._judged(sorted(found, key=lambda each: each[1].fence))
         return Register(
             activities=[each for kind, each in living if kind == ACTIVITY],
             wishes=[each for kind, each in living if kind == WISH],
@@ -106,19 +128,22 @@ class ActivityReader:
         answer = self._call("get_item", Key=rows.serial_key(self._side), ConsistentRead=True)
         return rows.serial_of(answer.get("Item"))
 
-    def _rows(self) -> list[_Row]:
+    def _rows(self) -> list[Mapping[str, Any]]:
+        """Rows of activities and wishes."""
         answer = self._call(
             "query",
             ConsistentRead=True,
             KeyConditionExpression=f"{TENANT} = :p",
             ExpressionAttributeValues={":p": {"S": rows.partition(self._side)}},
         )
-        kinds = [(rows.kind_of(row), row) for row in answer["Items"]]
-        found = [(kind, rows.read(row)) for kind, row in kinds if kind in (ACTIVITY, WISH)]
-        return sorted(found, key=lambda each: each[1].fence)
+        return [row for row in answer["Items"] if rows.kind_of(row) in (ACTIVITY, WISH)]
 
     def _call(self, operation: str, **asked: Any) -> Any:
         try:
             return getattr(self._client, operation)(TableName=self._table, **asked)
         except (BotoCoreError, ClientError) as error:
             raise StoreError(f"table {self._table} cannot be read: {error}") from error
+
+
+def _read(row: Mapping[str, Any]) -> _Row:
+    return rows.kind_of(row), rows.read(row)

@@ -19,6 +19,7 @@ from shared.dynamodb.document_rows import DOCUMENT, TENANT, row_key
 
 T = TypeVar("T")
 _ITEM: Final = "item"
+_PAGE: Final = 1_000
 _REVISION: Final = "revision"
 _CONFLICT: Final = "ConditionalCheckFailedException"
 
@@ -98,6 +99,12 @@ class ItemStore(Generic[T]):
         self, partition: str, after: str | None, limit: int, *, prefix: str = "", forward: bool = True
     ) -> tuple[list[tuple[str, T]], str | None]:
         """Items with their sort keys, and the sort key to go on after, if there are more."""
+        rows, following = self._page(partition, after, limit, prefix, forward=forward)
+        return [(row[DOCUMENT]["S"], self._read(row)) for row in rows], following
+
+    def _page(
+        self, partition: str, after: str | None, limit: int, prefix: str, *, forward: bool
+    ) -> tuple[list[Mapping[str, Any]], str | None]:
         values = {":p": {"S": partition}} | ({":d": {"S": prefix}} if prefix else {})
         condition = f"{TENANT} = :p" + (f" AND begins_with({DOCUMENT}, :d)" if prefix else "")
         start = {} if after is None else {"ExclusiveStartKey": row_key(partition, after)}
@@ -110,8 +117,8 @@ class ItemStore(Generic[T]):
             Limit=limit,
             **start,
         )
-        found = [(row[DOCUMENT]["S"], self._read(row)) for row in answer["Items"]]
-        return found, found[-1][0] if "LastEvaluatedKey" in answer and found else None
+        rows: list[Mapping[str, Any]] = answer["Items"]
+        return rows, rows[-1][DOCUMENT]["S"] if "LastEvaluatedKey" in answer and rows else None
 
     def between(self, partition: str, first: str, last: str) -> list[tuple[str, T]]:
         """Items of a partition whose sort keys are from `first` to `last`, both included."""
@@ -131,11 +138,29 @@ class ItemStore(Generic[T]):
 
     def all(self, partition: str, prefix: str = "") -> list[tuple[str, T]]:
         """Every item of a partition with its sort key."""
-        found, after = self.page(partition, None, 1_000, prefix=prefix)
+        found, after = self.page(partition, None, _PAGE, prefix=prefix)
         while after is not None:
-            more, after = self.page(partition, after, 1_000, prefix=prefix)
+            more, after = self.page(partition, after, _PAGE, prefix=prefix)
             found += more
         return found
+
+    def readable(self, partition: str) -> tuple[list[tuple[str, T]], list[str]]:
+        """Items of a partition with their sort keys, and the sort keys of those that cannot be read.
+
+        A newer version may have written them. For what only shows items; who decides on them uses `all`.
+        """
+        found: list[tuple[str, T]] = []
+        unreadable: list[str] = []
+        rows, after = self._page(partition, None, _PAGE, "", forward=True)
+        while after is not None:
+            more, after = self._page(partition, after, _PAGE, "", forward=True)
+            rows += more
+        for row in rows:
+            try:
+                found.append((row[DOCUMENT]["S"], self._read(row)))
+            except (KeyError, ValueError):
+                unreadable.append(row[DOCUMENT]["S"])
+        return found, unreadable
 
     def _read(self, row: Mapping[str, Any]) -> T:
         return self._decoder.decode(row[_ITEM]["S"])

@@ -28,6 +28,11 @@ class RolloutStore:
         """Every state, by `state_key`."""
         return dict(self._states.all(ROLLOUTS))
 
+    def readable_states(self) -> tuple[dict[str, RolloutState], list[str]]:
+        """Every state by `state_key`, and the keys of unreadable ones. To be shown, not to decide on."""
+        found, unreadable = self._states.readable(ROLLOUTS)
+        return dict(found), unreadable
+
     def state(self, tenant: str, pipe: str) -> RolloutState | None:
         """One pipe's state."""
         return self._states.get(ROLLOUTS, state_key(tenant, pipe))

@@ -134,6 +134,19 @@ def test_failures_say_status_and_word(spark: SparkSession) -> None:
     assert (newest.breaker, newest.lane) == ("open", "slow")
 
 
+def test_a_dead_letter_says_why_it_died_only_if_it_was_replayed_before(spark: SparkSession) -> None:
+    refused = {"hifi_pipe": "p", "hifi_status": "404", "hifi_reason": "refused: gone: for good"}
+    away = refused | {"hifi_status": "", "hifi_reason": "time_over: a day"}
+    again = [event(Topic.DEAD_LETTER, each, hifi_letter="0/7", **refused) for each in "ab"]
+    again.append(event(Topic.DEAD_LETTER, "c", hifi_letter="0/7", **away))
+    first = event(Topic.DEAD_LETTER, "d", **refused)
+    tally = only(audited(spark, first, *again))
+    assert (tally.count, tally.reasons) == (4, {"404 refused": 2, "- time_over": 1})
+    assert only(audited(spark, first)).reasons == {}
+    waiting = event(Topic.RETRY_IN_30S, "e", hifi_letter="0/7", **refused)
+    assert only(audited(spark, waiting)).reasons == {}
+
+
 def test_receipt_without_the_time_to_count_from_counts_from_receiving(spark: SparkSession) -> None:
     assert only(audited(spark, receipt("a", since_ms=[]))).lag_out == lag(300)
 

@@ -195,11 +195,20 @@ class _Events:
         return self._answered(group) | {"inside": histogram(inside), "good": good}
 
     def _failed(self, group: slice) -> dict[str, Any]:
-        failed = self._rows.select(["status", "reason"]).take(pa.array(self._order[group]))
+        return self._answered(group) | {"reasons": self._reasons(self._order[group])}
+
+    def _dead_letter(self, group: slice) -> dict[str, Any]:
+        """Reasons are those of letters that were replayed: their event has died before, and counts once."""
+        kinds = self._rows["kind"].take(self._order[group]).fill_null("")
+        again = pc.equal(kinds, Stage.LETTER.value).to_numpy()
+        return self._on_the_way(group) | {"reasons": self._reasons(self._order[group][again])}
+
+    def _reasons(self, order: Numbers) -> dict[str, int]:
+        failed = self._rows.select(["status", "reason"]).take(pa.array(order))
         reasons: Counter[str] = Counter()
         for each in failed.group_by(["status", "reason"]).aggregate([([], "count_all")]).to_pylist():
             reasons[f"{each['status'] or '-'} {each['reason'] or ''}"] += each["count_all"]
-        return self._answered(group) | {"reasons": dict(sorted(reasons.items()))}
+        return dict(sorted(reasons.items()))
 
 
 _OF_STAGE: Final = {
@@ -208,6 +217,7 @@ _OF_STAGE: Final = {
     Stage.FURTHER: _Events._copied,
     Stage.CLAIMED: _Events._claimed,
     Stage.WAITING: _Events._waiting,
+    Stage.DEAD_LETTER: _Events._dead_letter,
     Stage.DELIVERED: _Events._delivered,
     Stage.DROPPED: _Events._answered,
     **dict.fromkeys(_FAILED, _Events._failed),

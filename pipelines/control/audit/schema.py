@@ -39,9 +39,10 @@ TEXTS: Final = (
     "traceparent",
     "traced_id",
 )
-"""Text columns. `kind` is a receipt's result, or which of an event's outbound copies it is. `replay` is null
-or empty unless the event was processed again. The last two are null unless the event is traced; `traceparent`
-is also null for one that ingest has still to sample."""
+"""Text columns. `kind` is a receipt's result, or which of an event's outbound copies it is; a dead
+letter's is LETTER if it was replayed and died again. `replay` is null or empty unless the event was processed
+again. The last two are null unless the event is traced; `traceparent` is also null for one that ingest has
+still to sample."""
 
 NUMBERS: Final = ("minute", "id_hash", "time_ms", "received_ms", "departed_ms", "due_ms", "status")
 """Number columns, null where unknown. `id_hash` is null if the record holds no readable event. `time_ms` is

@@ -28,12 +28,18 @@ _TEXTS: Final = {
     "pipe": h.PIPE,
     "pipes": h.PIPES,
     "letter": h.LETTER,
+    "dead_reason": h.REASON,
     "origin": h.ORIGIN,
     "replay": h.REPLAY,
     "traceparent": h.TRACEPARENT,
 }
-_NUMBERS: Final = {"minute": h.MINUTE, "received_ms": h.RECEIVED, "due_ms": h.NOT_BEFORE}
-_OF_RECEIPT: Final = ("destination", "status", "breaker", "lane", "departed_ms")
+_NUMBERS: Final = {
+    "minute": h.MINUTE,
+    "received_ms": h.RECEIVED,
+    "due_ms": h.NOT_BEFORE,
+    "dead_status": h.STATUS,
+}
+_OF_RECEIPT: Final = ("destination", "breaker", "lane", "departed_ms")
 _REQUIRED: Final = ("id", "tenant", "minute", "received_ms")
 """Columns that every event has."""
 
@@ -116,7 +122,8 @@ def _fields_of_event(exploded: DataFrame) -> DataFrame:
         "kind": fn.coalesce(receipt["result"], _copy(at)),
         "name": _name(at),
         "watched": fn.coalesce(fn.when(first_row, fn.col("watched")), fn.array().cast(WATCHED)),
-        "reason": fn.substring_index(receipt["reason"], ":", 1),
+        "status": fn.coalesce(receipt["status"], fn.col("dead_status")),
+        "reason": fn.substring_index(fn.coalesce(receipt["reason"], fn.col("dead_reason")), ":", 1),
         "replay": fn.coalesce(receipt["replay"], fn.col("replay")),
         "known": item.isNull() | readable(item),
         "traceparent": fn.coalesce(

@@ -10,6 +10,7 @@ from pipelines.control.observe.scorecards.day_state import DayState
 from pipelines.control.observe.scorecards.minute_state import MinuteTracker
 from pipelines.control.observe.skew.watched_hours import WatchedHours
 from pipelines.control.observe.storage.persistence import Persistence
+from pipelines.control.observe.storage.repository import state_item
 from pipelines.control.observe.verdicts.verdicts import ReadProgress
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.field_counts import FieldCounts
@@ -221,3 +222,18 @@ def test_cards_outlive_their_expired_neighbours(store_url: str) -> None:
     assert expiry == [FIRST * 60 + 400 * 86_400]
     assert [item.expires_s for item in store.query("state")] == [None, None]
     assert isinstance(next(store.query("position")), Item)
+
+
+def test_a_state_whose_parts_have_expired_keeps_no_process_from_starting(
+    store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meter = Meter(store_url)
+    meter.enter(ledger(2, ("acme",)))
+    assert meter.keeper.save()
+    with monkeypatch.context() as large:
+        large.setattr("pipelines.control.observe.dynamodb.PART_BYTES", 300)
+        meter.tables.write([state_item(meter.board.ledger.minutes["acme", FIRST])])
+    assert len(list(meter.tables.states())) == 2
+    parts = list(meter.store.query("state#parts"))
+    meter.store.delete_all((item.pk, item.sk) for item in parts[1:])
+    assert list(Meter(store_url).board.ledger.minutes) == [("acme", FIRST + 1)]

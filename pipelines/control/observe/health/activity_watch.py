@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from pipelines.control.observe.alarms.silences import activity_windows
+from pipelines.control.observe.health.unreadable_rows import UnreadableRows
 from shared.contracts.alarms import QuietWindow
 from shared.dynamodb.activity_reader import ActivityReader, Register
 from shared.dynamodb.client import StoreError
@@ -27,6 +28,7 @@ class ActivityWatch:
         self._former: Sequence[QuietWindow] = ()
         """Those that the former process had."""
 
+        self._unreadable = UnreadableRows("activities")
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="activity-watch", daemon=True)
 
@@ -63,11 +65,13 @@ class ActivityWatch:
     def _look(self) -> None:
         assert self._reader is not None
         try:
-            self._register = self._reader.look()
+            self._register = self._reader.readable()
+            self._unreadable.report(self._register.unreadable)
+            self._windows = activity_windows(self._windows, self._register.activities, self._clock())
         except StoreError as error:  # what is known stays: a table that is away ends no release
             _log.warning("activities not read; retrying", extra={"error": str(error)})
-            return
-        self._windows = activity_windows(self._windows, self._register.activities, self._clock())
+        except Exception:  # the next look may do, and without the thread nothing is known of releases
+            _log.exception("activities not read: unexpected error; retrying")
 
 
 def watch(

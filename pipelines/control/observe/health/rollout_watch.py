@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from pipelines.control.observe.alarms.inputs import StoppedRollout
+from pipelines.control.observe.health.unreadable_rows import UnreadableRows
 from shared.contracts.rollouts import RolloutPhase, RolloutState, tenant_and_pipe
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.rollout_store import RolloutStore
@@ -22,6 +23,7 @@ class RolloutWatch:
         """Without a store, none ever stopped. What another side's provisioner stopped is that side's."""
         self._store, self._side = store, side
         self._stopped: Sequence[StoppedRollout] | None = () if store is None else None
+        self._unreadable = UnreadableRows("rollouts")
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="rollout-watch", daemon=True)
 
@@ -48,9 +50,13 @@ class RolloutWatch:
     def _look(self) -> None:
         assert self._store is not None
         try:
-            self._stopped = _stopped(self._store.states(), self._side)
+            states, unreadable = self._store.readable_states()
+            self._unreadable.report(unreadable)
+            self._stopped = _stopped(states, self._side)
         except StoreError as error:  # what is known stays
             _log.warning("rollouts not read; retrying", extra={"error": str(error)})
+        except Exception:  # the next look may do, and without the thread no alarm of a rollout opens or ends
+            _log.exception("rollouts not read: unexpected error; retrying")
 
 
 def _stopped(states: Mapping[str, RolloutState], side: str) -> list[StoppedRollout]:

@@ -111,6 +111,10 @@ def merged_lags(parts: Iterable[Lags]) -> Lags:
     }
 
 
+class IncompleteError(ValueError):
+    """A part of a stored state is missing."""
+
+
 class MinuteState(msgspec.Struct, omit_defaults=True):
     """One tenant's minute. Changed by `add` and by `LedgerState.note`, on one thread."""
 
@@ -210,12 +214,13 @@ class MinuteState(msgspec.Struct, omit_defaults=True):
         """Deserialise what `encode` gave.
 
         Raises:
-            ValueError: if the bytes are not a minute's state.
+            IncompleteError: if a part of the bytes is missing.
+            ValueError: if they are not a minute's state.
         """
         try:
             return _decoder.decode(zlib.decompress(body))
         except zlib.error as error:
-            raise ValueError(f"not the state of a minute: {error}") from error
+            raise IncompleteError(f"not the whole state of a minute: {error}") from error
 
 
 def _summed(lines: Iterable[StageSums]) -> tuple[int, int]:

@@ -1,12 +1,13 @@
 """Scorecards of minutes, from states and judgements, with the reasons why a minute is spent. Pure."""
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from msgspec import structs
 
 from pipelines.control.observe.ledger.fault_attribution import is_customer_fault
-from pipelines.control.observe.ledger.minute_sums import Lags, MinuteState, merged_lags
+from pipelines.control.observe.ledger.minute_sums import Lags, MinuteState, StageSums, merged_lags
 from pipelines.control.observe.ledger.reconciliation_rules import Key, Reconciliation
 from pipelines.control.observe.scorecards.loss_table import (
     NO_NAMES,
@@ -31,6 +32,8 @@ _AGAIN: Final = (
     Reconciliation.RETRY,
 )
 _LATER: Final = (Reconciliation.RETRYING, Reconciliation.RETRY)
+_DEATHS: Final[Mapping[Stage, int]] = {Stage.DEAD: 1, Stage.DEAD_LETTER: -1}
+"""Stages with reasons of all deaths, and of those that were not the first (`Tally.reasons`)."""
 
 
 class JudgedMinute(NamedTuple):
@@ -169,8 +172,17 @@ def _of_a_pass(state: MinuteState, judgement: Judgement) -> Counts:
 
 
 def _customer_dead(state: MinuteState) -> int:
-    reasons = (item for line in state.of((Stage.DEAD,)) for item in line.reasons.items())
-    return sum(count for reason, count in reasons if is_customer_fault(reason))
+    """Deliveries that only the customer can bring about. One that was replayed and died again counts once, as
+    it is owed once."""
+    deaths: Counter[str] = Counter()
+    for (stage, pipe, _), line in state.lines.items():
+        deaths[pipe] += _DEATHS.get(stage, 0) * _of_customer(line)
+    return sum(max(0, count) for count in deaths.values())
+
+
+def _of_customer(line: StageSums) -> int:
+    """Events that failed for a reason that is the customer's."""
+    return sum(count for reason, count in line.reasons.items() if is_customer_fault(reason))
 
 
 def owed(state: MinuteState, judgement: Judgement) -> int:

@@ -7,14 +7,16 @@ from typing import Final
 import msgspec
 
 from pipelines.control.observe.dynamodb import Item, Store
-from pipelines.control.observe.ledger.minute_sums import MinuteKey, MinuteState
+from pipelines.control.observe.ledger.minute_sums import IncompleteError, MinuteKey, MinuteState
 from pipelines.control.observe.scorecards.day_state import RetiredMinutes
 from pipelines.control.observe.scorecards.ledger_state import LedgerPosition
 from pipelines.control.observe.skew.watched_hours import HourKey, RetiredHour
 from pipelines.control.observe.verdicts.event_identification import Identified
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import DayCard, DayMark, MinuteCard
+from shared.runtime.logging import get_logger
 
+_log = get_logger(__name__)
 KEPT_SECONDS: Final = 400 * 86_400
 """How long cards are kept after their minute."""
 
@@ -45,8 +47,18 @@ class Repository:
         self._store.delete_all((kind, _sk(key)) for key in keys for kind in (_STATE, _FOUND))
 
     def states(self) -> Iterator[MinuteState]:
-        """All stored states."""
-        return (MinuteState.decode(item.body) for item in self._store.query(_STATE))
+        """All stored states, without those of which parts have expired (see `dynamodb`).
+
+        Such a minute is long over, and later records of it count nowhere.
+        """
+        for item in self._store.query(_STATE):
+            try:
+                state = MinuteState.decode(item.body)
+            except IncompleteError as error:
+                extra = {"id": item.sk, "error": str(error)}
+                _log.error("stored state of a minute skipped: parts of it have expired", extra=extra)
+                continue
+            yield state
 
     def findings(self) -> Mapping[MinuteKey, Identified]:
         """The findings stored for these states."""

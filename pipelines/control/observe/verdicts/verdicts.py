@@ -216,11 +216,16 @@ def _written(state: MinuteState, key: Key) -> Iterator[StageSums]:
 
 
 def _done_ms(state: MinuteState, key: Key, marks: Mapping[str, Sequence[Watermark]]) -> int | None:
-    """When the node had processed the account's input, epoch milliseconds; None if it has not."""
+    """When the node had processed the account's input, epoch milliseconds; None if it has not.
+
+    Without a plus side nothing can be missing, and no node will ever pass an input that does not exist: then
+    it is when the minus side came.
+    """
     lines = [*state.of(key.balance.input, key.input_name)]
     goal = _last_offsets(lines)
     if not goal:
-        return None
+        expected = any(line.count for line in state.of(key.balance.plus, key.pipe or None))
+        return None if expected else _entered(_written(state, key))
     passed_ms = next(
         (
             mark.at_ms

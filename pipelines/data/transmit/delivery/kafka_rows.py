@@ -18,7 +18,7 @@ from shared.contracts.tracing import traced
 RECEIPT_EVENTS: Final = 1_000
 """Most events of a receipt: with ids of 256 bytes, each escaped to six, it still fits a record."""
 
-_DROPPED_HEADERS: Final = frozenset((*h.OF_A_TRY, h.PIPES, h.LETTER, h.WATCHED))
+_DROPPED_HEADERS: Final = frozenset((*h.OF_A_TRY, h.PIPES, h.WATCHED))
 """Headers of an earlier attempt, and those that belong to records of `outbound` only."""
 
 _KNOWN: Final = (h.CE_PREFIX, "hifi_", h.CONTENT_TYPE)

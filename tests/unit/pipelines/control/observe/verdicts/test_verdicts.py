@@ -228,3 +228,27 @@ def test_a_judgement_is_final_when_time_alone_changes_nothing() -> None:
     state = applied(world.ranges()).minutes[TENANT, MINUTE]
     assert not judge(state, world.passed(nodes=("ingest", "route", "transmit")), LATER, SETTLE).final
     assert judge(state, world.passed(), LATER, SETTLE).final
+
+
+@pytest.mark.parametrize(
+    ("topic", "stage"), [(Topic.RETRY_IN_30S, Stage.WAITING), (Topic.DEAD_LETTER, Stage.DEAD_LETTER)]
+)
+def test_a_record_without_its_receipt_keeps_no_minute_open(topic: Topic, stage: Stage) -> None:
+    """transmit was killed between the two, and delivered the event when it read it again."""
+    world = World().send(["a", "b", "c"])
+    world.topics[topic.value, 0] = [[Event(stage, "p1", "a")]]
+    if stage is Stage.WAITING:
+        world.topics["retry_out", 0] = [[Event(Stage.RETRIED, "p1", "a")]]
+        world.topics["receipts", 2] = [[Event(Stage.DROPPED, "p1", "a", destination="to-p1")]]
+    state = applied(world.ranges()).minutes[TENANT, MINUTE]
+    entered_ms = MINUTE_START + 60_000
+    assert judge(state, world.passed(), LATER, SETTLE).final
+    assert not judge(state, world.passed(), entered_ms + SETTLE - 1, SETTLE).final
+    assert minute_card(state, judge(state, world.passed(), LATER, SETTLE)).lost == 0
+
+
+def test_a_claim_that_was_tallied_before_its_event_keeps_the_minute_open() -> None:
+    world = World(lost={(Stage.FURTHER, "p2", "a")}).send(["a", "b"], ("p1", "p2"))
+    ranges = [found for found in world.ranges() if found.topic is not Topic.EVENTS]
+    state = applied(ranges).minutes[TENANT, MINUTE]
+    assert not judge(state, world.passed(), LATER, SETTLE).final

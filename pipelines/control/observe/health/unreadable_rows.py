@@ -1,0 +1,26 @@
+"""Logs rows of the table that another version wrote and this one cannot read, each once."""
+
+from collections.abc import Collection
+
+from shared.runtime.logging import get_logger
+
+_log = get_logger(__name__)
+
+
+class UnreadableRows:
+    """Belongs to one thread."""
+
+    def __init__(self, what: str) -> None:
+        """`what` the rows are, in the plural."""
+        self._what = what
+        self._logged: set[str] = set()
+
+    def report(self, keys: Collection[str]) -> None:
+        """Log those of the rows that are unreadable now and were not at the last call."""
+        for key in sorted(set(keys) - self._logged):
+            _log.error(
+                f"{self._what}: a row is skipped: this version cannot read it; start observe in the version "
+                "that wrote it",
+                extra={"row": key},
+            )
+        self._logged = set(keys)

@@ -1,0 +1,81 @@
+"""A dead letter that is replayed and dies again is still one delivery that hifi does not answer for."""
+
+import numpy as np
+import pytest
+
+from pipelines.control.observe.ledger.minute_sums import MinuteState
+from pipelines.control.observe.scorecards.minute_cards import minute_card
+from pipelines.control.observe.verdicts.verdicts import ReadProgress, judge
+from shared.contracts.ledger import Stage, Tally, with_ids
+from shared.contracts.scorecard import MinuteCard
+from tests.unit.pipelines.control.observe.world import LATER, MINUTE, SETTLE, TENANT
+
+EVENTS = 50
+REFUSED = {"404 refused": EVENTS}
+
+
+class Minute:
+    """Fifty events for two pipes: of `fine` 30 are good and 20 late, of `bad` all die."""
+
+    def __init__(self, reasons: dict[str, int] | None = None) -> None:
+        self.state = MinuteState(TENANT, MINUTE)
+        self.add(Stage.COLLECTED, "web")
+        self.add(Stage.EVENTS, "")
+        self.add(Stage.FIRST, "bad")
+        self.add(Stage.CLAIMED, "fine")
+        self.add(Stage.FURTHER, "fine")
+        self.add(Stage.DELIVERED, "fine", good=30)
+        self.add(Stage.DEAD, "bad", reasons=REFUSED if reasons is None else reasons)
+        self.add(Stage.DEAD_LETTER, "bad")
+
+    def add(self, stage: Stage, name: str, good: int = 0, reasons: dict[str, int] | None = None) -> None:
+        bare = Tally(
+            stage=stage,
+            tenant=TENANT,
+            minute=MINUTE,
+            name=name,
+            count=EVENTS,
+            good=good,
+            reasons=reasons or {},
+            first=0,
+            last=EVENTS - 1,
+        )
+        self.state.add(with_ids(bare, np.arange(EVENTS, dtype=np.uint64)), (stage.value, 0), 0)
+
+    def replayed(self, reasons: dict[str, int]) -> None:
+        """All letters are replayed and die, as audit counts it."""
+        self.add(Stage.LETTER, "bad")
+        self.add(Stage.DEAD, "bad", reasons=reasons)
+        self.add(Stage.DEAD_LETTER, "bad", reasons=reasons)
+
+    @property
+    def card(self) -> MinuteCard:
+        judgement = judge(self.state, ReadProgress(marks={}, read_to_ms=LATER), LATER, SETTLE)
+        return minute_card(self.state, judgement)
+
+
+@pytest.mark.parametrize("times", [0, 1, 3])
+def test_replays_that_die_again_leave_a_slow_minute_spent(times: int) -> None:
+    minute = Minute()
+    for _ in range(times):
+        minute.replayed(REFUSED)
+    card = minute.card
+    assert (card.customer_dead, card.dead, card.sli, card.spent) == (EVENTS, EVENTS, 0.6, True)
+
+
+def test_replays_that_arrive_are_still_no_fault_of_hifi() -> None:
+    minute = Minute()
+    minute.add(Stage.LETTER, "bad")
+    minute.add(Stage.DELIVERED, "bad")
+    card = minute.card
+    assert (card.customer_dead, card.dead, card.sli) == (EVENTS, 0, 0.6)
+
+
+def test_the_first_death_says_who_answers_for_a_delivery() -> None:
+    hifis = {"- worker_failed": EVENTS}
+    minute = Minute(hifis)
+    minute.replayed(REFUSED)
+    assert minute.card.customer_dead == 0
+    customers = Minute()
+    customers.replayed(hifis)
+    assert customers.card.customer_dead == EVENTS
