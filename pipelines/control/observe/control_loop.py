@@ -131,6 +131,11 @@ class ControlLoop:
         if catalogue.complete:  # without documents nothing says what was deleted
             self.meters.forget_deleted(catalogue.destinations, now_ms)
 
+    def note_sources(self) -> None:
+        """Remember when the sources of the minutes that were judged last sent, for the alarm `silent`."""
+        self._sources.take(self._tracker.touched)
+        self._sources.forget(self._clock())
+
     def save(self) -> None:
         """Store changes when the process ends."""
         self._persistence.save()
