@@ -27,6 +27,8 @@ class TalliedUpTo(msgspec.Struct, frozen=True):
 _NOTHING: Final = TalliedUpTo(end=0, newest_ms=0)
 _AHEAD_MS: Final = 3_600_000
 """Largest accepted difference between the clocks of collect and observe."""
+_REPORT_MS: Final = 60_000
+"""Least time between two log lines about ranges that overlap."""
 
 
 class LedgerPosition(msgspec.Struct, frozen=True):
@@ -84,6 +86,7 @@ class LedgerState:
         self._floor = 0
         self._dirty: set[MinuteKey] = set()
         self._restarted: set[Partition] = set()
+        self._reported_ms = 0
 
     def apply(self, found: Range, offset: int, now_ms: int) -> None:
         """Apply a ledger record; one that was applied before changes nothing.
@@ -95,7 +98,10 @@ class LedgerState:
         place = (found.topic.value, found.partition)
         if _recreated(found, self.covered.get(place, _NOTHING)):
             self.restart(place)
-        if found.start < self.covered.get(place, _NOTHING).end:
+        known = self.covered.get(place, _NOTHING)
+        if found.start < known.end:
+            if known.end < found.end:
+                self._report_overlap(found, known, now_ms)
             return
         parts = self._parts.get(place)
         if parts is None or not parts.fits(found):
@@ -106,6 +112,23 @@ class LedgerState:
             self._enter(tallies, place, offset, now_ms)
             newest = max(self.covered.get(place, _NOTHING).newest_ms, found.newest_ms)
             self.covered[place] = TalliedUpTo(end=found.end, newest_ms=newest)
+
+    def _report_overlap(self, found: Range, known: TalliedUpTo, now_ms: int) -> None:
+        """Log that a range is left out although its end was not tallied; at most once in `_REPORT_MS`."""
+        if now_ms - self._reported_ms < _REPORT_MS:
+            return
+        self._reported_ms = now_ms
+        extra = {
+            "topic": found.topic.value,
+            "partition": found.partition,
+            "start": found.start,
+            "end": found.end,
+            "tallied_to": known.end,
+        }
+        _log.error(
+            "a range of the ledger overlaps what was tallied: its events are not counted; see docs/meter.md",
+            extra=extra,
+        )
 
     def restart(self, place: Partition) -> None:
         """Begin again with a partition of a topic that was deleted and created anew."""

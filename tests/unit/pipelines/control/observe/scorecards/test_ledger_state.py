@@ -236,3 +236,20 @@ def test_a_topic_that_the_brokers_call_recreated_is_tallied_from_its_start() -> 
     assert book.offsets == {}
     applied([one(6, 0, newest_ms=3_000, count=4)], book, 1)
     assert collected(book) == 504
+
+
+def test_a_range_that_overlaps_what_was_tallied_is_left_out_with_an_error(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    book = applied([one(5, 0, newest_ms=9_000, count=50)])
+    for at in range(3):
+        applied([one(5, 40, newest_ms=9_500, count=20)], book, 1 + at, now_ms=MINUTE * 60_000 + at)
+    assert collected(book) == 50
+    (record,) = caplog.records
+    found = (record.levelname, record.__dict__["topic"], record.__dict__["start"], record.__dict__["end"])
+    assert found == ("ERROR", "collected", 40, 60)
+    assert record.__dict__["tallied_to"] == 50
+    applied([one(5, 40, newest_ms=9_500, count=20)], book, 9, now_ms=(MINUTE + 1) * 60_000)
+    assert len(caplog.records) == 2, "once a minute at most"
+    applied([one(5, 0, count=50), one(5, 50)], book, 10)
+    assert len(caplog.records) == 2, "ranges that come again are usual after a crash of audit"
