@@ -1,7 +1,7 @@
 """Where audit starts without a checkpoint: after what the ledger covers, so that nothing is tallied twice."""
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -55,13 +55,18 @@ def uncovered_offsets(spark: SparkSession, settings: SparkSettings, node: str, *
     if settings.rehearsal or Checkpoint(spark, settings, node).offsets():
         return starting
     there = offsets_of_topics(settings.bootstrap, topics)
-    covered = covered_offsets(settings.bootstrap, [p for p, held in there.items() if held.end > held.first])
+    ends = {place: held.end for place, held in there.items() if held.end > held.first}
+    covered = covered_offsets(settings.bootstrap, ends)
     known: Offsets = {} if starting == EARLIEST else json.loads(starting)
     return json.dumps(resumed(_further(known, covered), there)[0])
 
 
-def covered_offsets(bootstrap: str, wanted: Collection[Partition]) -> Mapping[Partition, int]:
+def covered_offsets(bootstrap: str, ends: Mapping[Partition, int]) -> Mapping[Partition, int]:
     """How far the ledger covers each of these partitions; partitions that it does not mention are left out.
+
+    Args:
+        bootstrap: the brokers.
+        ends: the end of each partition.
 
     Raises:
         KafkaException: if the brokers do not answer.
@@ -70,20 +75,28 @@ def covered_offsets(bootstrap: str, wanted: Collection[Partition]) -> Mapping[Pa
     consumer = Consumer(reader_config(bootstrap, "hifi-coverage"), logger=_log)
     try:
         for block in _blocks(consumer):
-            found = _covered(block)
-            covered = found | covered  # what a later block says goes further
-            if covered.keys() >= set(wanted):
+            for place, end in covered_by(block, ends).items():
+                covered[place] = max(end, covered.get(place, 0))
+            if covered.keys() >= ends.keys():
                 break
     finally:
         consumer.close()
     return covered
 
 
-def _covered(values: Iterable[bytes]) -> dict[Partition, int]:
-    """A range in several parts is complete once its last part is there: they are written in order."""
-    heads = [_decoder.decode(value) for value in values]
-    whole = [head for head in heads if head.part == head.parts - 1]
-    return {(head.topic, str(head.partition)): head.end for head in whole}
+def covered_by(values: Iterable[bytes], ends: Mapping[Partition, int]) -> dict[Partition, int]:
+    """How far these records of the ledger cover partitions with these ends.
+
+    The furthest range counts, not the last: a range that is read again after a crash is written after those
+    that go further. One beyond a partition's end is of a topic that was recreated since. A range in several
+    parts is complete once its last part is there: they are written in order.
+    """
+    covered: dict[Partition, int] = {}
+    for head in map(_decoder.decode, values):
+        place = (head.topic, str(head.partition))
+        if head.part == head.parts - 1 and head.end <= ends.get(place, 0):
+            covered[place] = max(head.end, covered.get(place, 0))
+    return covered
 
 
 def _blocks(consumer: Consumer) -> Iterator[list[bytes]]:

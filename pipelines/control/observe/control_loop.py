@@ -19,7 +19,7 @@ from pipelines.control.observe.health.snapshot import (
 from pipelines.control.observe.health.staleness import Staleness
 from pipelines.control.observe.health.stall_detection import StallDetection, held, overdue, unread
 from pipelines.control.observe.ledger.reader import Entry
-from pipelines.control.observe.ledger.watermarks import Watermarks
+from pipelines.control.observe.ledger.watermarks import OffsetsSnapshot, Watermarks
 from pipelines.control.observe.metrics import ObserveMetrics
 from pipelines.control.observe.scorecards.day_state import CardChange, DayState
 from pipelines.control.observe.scorecards.destinations import destination_health, waiting_by_pipe
@@ -131,6 +131,11 @@ class ControlLoop:
         if catalogue.complete:  # without documents nothing says what was deleted
             self.meters.forget_deleted(catalogue.destinations, now_ms)
 
+    def note_sources(self) -> None:
+        """Remember when the sources of the minutes that were judged last sent, for the alarm `silent`."""
+        self._sources.take(self._tracker.touched)
+        self._sources.forget(self._clock())
+
     def save(self) -> None:
         """Store changes when the process ends."""
         self._persistence.save()
@@ -144,7 +149,7 @@ class ControlLoop:
 
     def _read_offsets(self, now_ms: int) -> None:
         try:
-            look = self._progress.look(self._tracker.ledger.offsets, now_ms)
+            look = self._offsets(now_ms)
             ages = self._progress.ages(look) if self._staleness.fresh else {}
             due = self._progress.due(look)
         except (KafkaException, TimeoutError) as error:
@@ -159,6 +164,17 @@ class ControlLoop:
         self._nodes = self._stall_detection.take(look, held(due, look.at_ms))
         self._overdue = overdue(due, look.at_ms)
         self._unread = {node: sum(unread(look, node).values()) for node in CHAIN_GROUPS}
+
+    def _offsets(self, now_ms: int) -> OffsetsSnapshot:
+        """The offsets now. After a topic was recreated they are compared with none of before."""
+        ledger = self._tracker.ledger
+        look = self._progress.look(ledger.offsets, now_ms)
+        recreated = look.recreated
+        for place in recreated:
+            ledger.restart(place)
+        if ledger.restarted():
+            self._watermarks.restart()
+        return self._progress.look(ledger.offsets, now_ms) if recreated else look
 
     def _save(self, now_ms: int) -> None:
         if not self._persistence.save():

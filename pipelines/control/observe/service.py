@@ -13,6 +13,7 @@ from pipelines.control.observe.alarms.silences import AFTER_MS, windows_of_spans
 from pipelines.control.observe.api.http_server import served
 from pipelines.control.observe.api.queries import Queries
 from pipelines.control.observe.api.routes import build
+from pipelines.control.observe.catch_up import CatchUp
 from pipelines.control.observe.control_loop import ALARM_MINUTES, ControlLoop
 from pipelines.control.observe.dynamodb import Store
 from pipelines.control.observe.health.activity_watch import watch
@@ -79,7 +80,7 @@ class Observe:
         self._rollouts.start()
         try:
             with Progress(self._settings.bootstrap, self._client) as progress:
-                self._serve(self._loop(progress))
+                self._serve(self._loop(progress), progress)
         finally:
             self._rollouts.stop()
             self._activities.stop()
@@ -99,7 +100,21 @@ class Observe:
             clock=wall_clock,
         )
 
-    def _serve(self, loop: ControlLoop) -> None:
+    def _catch_up(self, loop: ControlLoop, progress: Progress) -> CatchUp:
+        return CatchUp(
+            tracker=self._tracker,
+            days=self._days,
+            watched=self._watched,
+            persistence=self._persistence,
+            offsets=progress.look,
+            judged=loop.note_sources,
+            needed=self._alarms.losses(),
+            clock=wall_clock,
+            store_seconds=self._settings.store_seconds,
+            keep_hours=self._settings.keep_hours,
+        )
+
+    def _serve(self, loop: ControlLoop, progress: Progress) -> None:
         open_reader = partial(
             OffsetRangeReader, self._settings.bootstrap, f"{self._client}-search", seconds=_SEARCH_SECONDS
         )
@@ -121,7 +136,7 @@ class Observe:
                 return
             self._timeline.start(answers.stability)
             try:
-                self._follow(loop, position)
+                self._follow(loop, self._catch_up(loop, progress), position)
             finally:
                 self._timeline.stop()
 
@@ -153,7 +168,7 @@ class Observe:
         now_ms = wall_clock()
         self._activities.resume(windows_of_spans(self._timeline.acted_since(now_ms - AFTER_MS), now_ms))
 
-    def _follow(self, loop: ControlLoop, position: int) -> None:
+    def _follow(self, loop: ControlLoop, catch_up: CatchUp, position: int) -> None:
         loop.resume()
         reader = LedgerReader(self._settings.bootstrap, self._client, position).start()
         self._resolver.start()
@@ -161,8 +176,10 @@ class Observe:
         try:
             while not self._stopping.is_set():
                 loop.enter(reader.take(_TURN_SECONDS))
-                if not reader.ready and not self._ready["ledger"]:
-                    continue  # judging starts once the ledger is read to its end
+                if not reader.ready and not self._ready["ledger"]:  # the rest is judged at its end
+                    while not catch_up.turn() and not self._stopping.is_set():
+                        self._stopping.wait(_PAUSE_SECONDS)
+                    continue
                 if monotonic() - looked >= self._settings.look_seconds:
                     looked = monotonic()
                     loop.look()

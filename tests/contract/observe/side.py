@@ -115,6 +115,11 @@ class Side:
         self._topics.flush()
         return ranges
 
+    def recreated(self, topic: Topic) -> None:
+        """The topic was deleted and created again: its records are tallied from its start."""
+        self._topics = Topics(self.bootstrap)
+        self._covered = {place: end for place, end in self._covered.items() if place[0] != topic}
+
     def put(self, found: Range) -> None:
         """Write a record of the ledger."""
         self._topics.put(Topic.LEDGER, encode_range(found), [], found.key)

@@ -56,12 +56,15 @@ class Progress:
     def look(self, covered: Offsets, now_ms: int) -> OffsetsSnapshot:
         """What is known now. Who stands before a partition's beginning is moved there: what expired is gone.
 
+        A group that stands beyond a partition's end read an earlier topic of that name, nothing of this one.
+
         Raises:
             KafkaException: if the brokers do not answer.
         """
         places = self._places()
-        committed = {name: self._committed(name, places) for name in CHAIN_GROUPS}
+        found = {name: self._committed(name, places) for name in CHAIN_GROUPS}
         ends = self._offsets(places, _END)
+        committed = {name: _of_this_topic(read, ends) for name, read in found.items()}
         readers = [(covered, TALLIED), *((committed[name], INPUTS[name]) for name in CHAIN_GROUPS)]
         behind = {
             place
@@ -145,6 +148,10 @@ def _due_ms(message: Message) -> int:
     headers = cast(list[tuple[str, bytes | None]], message.headers() or [])
     text = next((value for name, value in reversed(headers) if name == h.NOT_BEFORE), None)
     return int(text) if text and text.isdigit() else message.timestamp()[1]
+
+
+def _of_this_topic(read: Offsets, ends: Offsets) -> Offsets:
+    return {place: at for place, at in read.items() if at <= ends[place]}
 
 
 def _raised(read: Offsets, begins: Offsets, topics: Iterable[Topic]) -> Offsets:

@@ -137,11 +137,15 @@ class Sources:
                 if stage is Stage.COLLECTED:
                     self._minutes.setdefault((state.tenant, name), set()).add(state.minute)
 
-    def recent(self, now_ms: int) -> list[SourceMinutes]:
-        """The recent minutes in which each source sent."""
+    def forget(self, now_ms: int) -> None:
+        """Drop minutes that are no longer recent."""
         oldest = now_ms // MINUTE_MS - _SOURCE_MINUTES
         kept = {key: {m for m in minutes if m >= oldest} for key, minutes in self._minutes.items()}
         self._minutes = {key: minutes for key, minutes in kept.items() if minutes}
+
+    def recent(self, now_ms: int) -> list[SourceMinutes]:
+        """The recent minutes in which each source sent."""
+        self.forget(now_ms)
         return [
             SourceMinutes(tenant=tenant, name=name, minutes=tuple(minutes))
             for (tenant, name), minutes in self._minutes.items()

@@ -28,7 +28,8 @@ class Staleness:
         """Take the next snapshot. `ages` is when each first unread record was written, epoch ms, if known."""
         for place, end in look.ends_of(TALLIED).items():
             covered = look.covered.get(place, 0)
-            left = [sample for sample in self._samples.get(place, ()) if sample[1] > covered]
+            # a sample beyond the end is of a topic that was recreated since
+            left = [sample for sample in self._samples.get(place, ()) if covered < sample[1] <= end]
             if end > covered and (not left or left[-1][1] < end):
                 left.append((ages.get(place, look.at_ms), end))
             self._samples[place] = left if len(left) < _MOST else left[::2] + left[-1:]

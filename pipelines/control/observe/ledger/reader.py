@@ -51,10 +51,13 @@ class LedgerReader(BackgroundReader):
         return self.loaded and self._ahead.empty()
 
     def take(self, seconds: float) -> Iterator[Entry]:
-        """Entries read so far, in order; waits `seconds` for the first one only."""
+        """Entries read so far, in order; waits `seconds` for the first one only.
+
+        At most a full queue of them, so that the caller has its turn while the ledger is long.
+        """
         try:
             yield from self._ahead.get(timeout=seconds)
-            while True:
+            for _ in range(_BATCHES_AHEAD - 1):
                 yield from self._ahead.get_nowait()
         except queue.Empty:
             return

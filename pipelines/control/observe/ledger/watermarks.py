@@ -41,6 +41,11 @@ class OffsetsSnapshot(NamedTuple):
         read = self.covered if reader == AUDIT else self.committed.get(reader, {})
         return all(read.get(place, 0) >= end for place, end in goal.items())
 
+    @property
+    def recreated(self) -> list[Partition]:
+        """Partitions that audit has read further than they go: their topics were recreated."""
+        return [place for place, end in self.ends.items() if self.covered.get(place, 0) > end]
+
     def ends_of(self, topics: Sequence[Topic]) -> Offsets:
         """The ends of these topics."""
         return {place: end for place, end in self.ends.items() if place[0] in topics}
@@ -152,11 +157,19 @@ class Watermarks:
         self.read_to_ms = 0
         """Everything in the tallied topics at this time (epoch ms) has been tallied; 0 if unknown."""
 
-        self._nodes = {name: _Following(chain) for name, chain in CHAINS.items()}
+        self._nodes = _followed()
 
     def resume(self, read_to_ms: int) -> None:
         """Start with what an earlier process knew of `read_to_ms`."""
         self.read_to_ms = read_to_ms
+
+    def restart(self) -> None:
+        """Forget all offsets, because a topic was recreated: old ones may never be reached, or are already.
+
+        `read_to_ms` stays: what was there then is tallied.
+        """
+        self._unread.clear()
+        self._nodes = _followed()
 
     def take(self, look: OffsetsSnapshot) -> None:
         """Process the offsets of one pass."""
@@ -171,3 +184,7 @@ class Watermarks:
     def marks(self) -> Mapping[str, Sequence[Watermark]]:
         """The watermarks by node, oldest first."""
         return {name: tuple(node.marks) for name, node in self._nodes.items()}
+
+
+def _followed() -> dict[str, _Following]:
+    return {name: _Following(chain) for name, chain in CHAINS.items()}

@@ -9,6 +9,9 @@ from pipelines.control.observe.ledger.minute_sums import MinuteKey, MinuteState,
 from pipelines.control.observe.verdicts.verdicts import Judgement
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.ledger import Range, Tally
+from shared.runtime.logging import get_logger
+
+_log = get_logger(__name__)
 
 
 class TalliedUpTo(msgspec.Struct, frozen=True):
@@ -24,6 +27,8 @@ class TalliedUpTo(msgspec.Struct, frozen=True):
 _NOTHING: Final = TalliedUpTo(end=0, newest_ms=0)
 _AHEAD_MS: Final = 3_600_000
 """Largest accepted difference between the clocks of collect and observe."""
+_REPORT_MS: Final = 60_000
+"""Least time between two log lines about ranges that overlap."""
 
 
 class LedgerPosition(msgspec.Struct, frozen=True):
@@ -80,6 +85,8 @@ class LedgerState:
         self._next = 0
         self._floor = 0
         self._dirty: set[MinuteKey] = set()
+        self._restarted: set[Partition] = set()
+        self._reported_ms = 0
 
     def apply(self, found: Range, offset: int, now_ms: int) -> None:
         """Apply a ledger record; one that was applied before changes nothing.
@@ -89,7 +96,12 @@ class LedgerState:
         """
         self._next = offset + 1
         place = (found.topic.value, found.partition)
-        if found.start < self.covered.get(place, _NOTHING).end:
+        if _recreated(found, self.covered.get(place, _NOTHING)):
+            self.restart(place)
+        known = self.covered.get(place, _NOTHING)
+        if found.start < known.end:
+            if known.end < found.end:
+                self._report_overlap(found, known, now_ms)
             return
         parts = self._parts.get(place)
         if parts is None or not parts.fits(found):
@@ -100,6 +112,36 @@ class LedgerState:
             self._enter(tallies, place, offset, now_ms)
             newest = max(self.covered.get(place, _NOTHING).newest_ms, found.newest_ms)
             self.covered[place] = TalliedUpTo(end=found.end, newest_ms=newest)
+
+    def _report_overlap(self, found: Range, known: TalliedUpTo, now_ms: int) -> None:
+        """Log that a range is left out although its end was not tallied; at most once in `_REPORT_MS`."""
+        if now_ms - self._reported_ms < _REPORT_MS:
+            return
+        self._reported_ms = now_ms
+        extra = {
+            "topic": found.topic.value,
+            "partition": found.partition,
+            "start": found.start,
+            "end": found.end,
+            "tallied_to": known.end,
+        }
+        _log.error(
+            "a range of the ledger overlaps what was tallied: its events are not counted; see docs/meter.md",
+            extra=extra,
+        )
+
+    def restart(self, place: Partition) -> None:
+        """Begin again with a partition of a topic that was deleted and created anew."""
+        known = self.covered.pop(place, _NOTHING)
+        self._parts.pop(place, None)
+        self._restarted.add(place)
+        extra = {"topic": place[0], "partition": place[1], "tallied_to": known.end}
+        _log.error("a topic was recreated: it is tallied from its start; see docs/meter.md", extra=extra)
+
+    def restarted(self) -> set[Partition]:
+        """The partitions of recreated topics that were found since the last call."""
+        places, self._restarted = self._restarted, set()
+        return places
 
     def _enter(self, tallies: list[Tally], place: Partition, offset: int, now_ms: int) -> None:
         by_minute: dict[MinuteKey, list[Tally]] = {}
@@ -165,6 +207,14 @@ class LedgerState:
         self.read_to_ms = position.read_to_ms or _settled_to_ms(self.minutes.values())
         self._next, self._floor = position.offset, position.floor
         self._parts, self._dirty = {}, set()
+
+
+def _recreated(found: Range, known: TalliedUpTo) -> bool:
+    """Whether a range is of a topic that was recreated.
+
+    Records at offsets that were tallied before are none of them if one is newer than all that were.
+    """
+    return found.end <= known.end and found.newest_ms > known.newest_ms
 
 
 def _settled_to_ms(states: Iterable[MinuteState]) -> int:

@@ -1,6 +1,7 @@
 """Every minute in memory: its state, judgement and card. No I/O."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Final
 
 from pipelines.control.observe.ledger.minute_sums import MinuteKey, MinuteState
@@ -8,7 +9,7 @@ from pipelines.control.observe.ledger.reconciliation_rules import Key
 from pipelines.control.observe.scorecards.ledger_state import LedgerState
 from pipelines.control.observe.scorecards.minute_cards import JudgedMinute, minute_card, total_card
 from pipelines.control.observe.verdicts.event_identification import Identified, ReadPlan, combined, read_plan
-from pipelines.control.observe.verdicts.verdicts import ReadProgress, judge
+from pipelines.control.observe.verdicts.verdicts import Judgement, ReadProgress, judge
 from shared.contracts.documents import WARM_UP
 from shared.contracts.scorecard import MinuteCard
 
@@ -49,7 +50,26 @@ class MinuteTracker:
         """Judge minutes that changed or may change with time; returns their cards."""
         self.ledger.read_to_ms = passed.read_to_ms
         self._open.update(self._changed())
-        keys, self._open = sorted(self._open), set()
+        return self._judge_all(sorted(self._open), passed, now_ms)
+
+    def judge_even(self, before_minute: int, now_ms: int) -> list[MinuteCard]:
+        """Judge earlier minutes in which nothing is missing or extra for any tenant; returns their cards.
+
+        For minutes whose collected events are all tallied, while it is unknown how far the nodes are: what is
+        even then needs no proof. Other minutes wait for `judge`.
+        """
+        self._open.update(self._changed())
+        passed = ReadProgress(marks={}, read_to_ms=now_ms + self._settle_ms)
+        old = sorted((key for key in self._open if key[1] < before_minute), key=lambda key: key[1])
+        even: list[MinuteKey] = []
+        for _, minute in groupby(old, key=lambda key: key[1]):
+            keys = sorted(minute)
+            if all(_even(self._judgement(key, passed, now_ms)) for key in keys):
+                even += keys
+        return self._judge_all(even, passed, now_ms)
+
+    def _judge_all(self, keys: Sequence[MinuteKey], passed: ReadProgress, now_ms: int) -> list[MinuteCard]:
+        self._open.difference_update(keys)
         for key in keys:
             self._judge(key, passed, now_ms)
         self.touched = [self.judged[key] for key in keys]
@@ -64,13 +84,17 @@ class MinuteTracker:
 
     def _judge(self, key: MinuteKey, passed: ReadProgress, now_ms: int) -> None:
         state, found = self.ledger.minutes[key], self.findings.get(key, _NOTHING)
-        judgement = judge(state, passed, now_ms, self._settle_ms, found.counted)
+        judgement = self._judgement(key, passed, now_ms)
         self.ledger.note(judgement)
         self.judged[key] = JudgedMinute(state, judgement, found.named)
         self._tenants.setdefault(key[1], set()).add(key[0])
         self._fresh.add(key)
         if not judgement.final:
             self._open.add(key)
+
+    def _judgement(self, key: MinuteKey, passed: ReadProgress, now_ms: int) -> Judgement:
+        counted = self.findings.get(key, _NOTHING).counted
+        return judge(self.ledger.minutes[key], passed, now_ms, self._settle_ms, counted)
 
     def _card(self, key: MinuteKey) -> MinuteCard:
         return minute_card(*self.judged[key])
@@ -149,6 +173,13 @@ class MinuteTracker:
             self.judged.pop(key, None)
             self.findings.pop(key, None)
             self._asked.pop(key, None)
+            self._fresh.discard(key)
             self._tenants[state.minute].discard(state.tenant)
             if not self._tenants[state.minute]:
                 del self._tenants[state.minute]
+
+
+def _even(judgement: Judgement) -> bool:
+    """Whether no account has anything missing or extra."""
+    again = judgement.replay is None or _even(judgement.replay)
+    return again and not judgement.verdicts

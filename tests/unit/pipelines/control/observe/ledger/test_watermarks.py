@@ -129,3 +129,34 @@ def test_long_delay_keeps_the_oldest_sample() -> None:
     for turn in range(1_000):
         behind.take(look(turn * 5_000, {}, {EVENTS: turn + 1}, {}), {})
     assert behind.seconds(5_000_000, 60_000) == 5_000.0
+
+
+def test_a_partition_that_was_read_further_than_it_goes_is_of_a_recreated_topic() -> None:
+    ends = {COLLECTED: 5, EVENTS: 5, RECEIPTS: 0}
+    assert look(0, {}, ends, {COLLECTED: 5, EVENTS: 6, RECEIPTS: 9, OUTBOUND: 7}).recreated == [
+        EVENTS,
+        RECEIPTS,
+    ]
+
+
+def test_offsets_of_before_a_topic_was_recreated_hold_nothing_up_and_prove_nothing() -> None:
+    passing = Watermarks(SETTLE_MS)
+    before = {COLLECTED: 900, EVENTS: 800}
+    passing.take(look(1, {"ingest": {COLLECTED: 900}}, before, before))
+    passing.take(look(2, {"ingest": {COLLECTED: 950}}, before | {EVENTS: 850}, before))
+    passing.restart()
+    assert passed(passing, "ingest") == []
+    assert passing.read_to_ms == 1
+    after = {COLLECTED: 960, EVENTS: 4}
+    passing.take(look(3, {"ingest": {COLLECTED: 960}}, after, after))
+    assert passed(passing, "ingest") == [(3, 960)]
+    assert passing.read_to_ms == 3
+
+
+def test_a_recreated_topic_is_behind_until_its_own_records_are_read() -> None:
+    behind = Staleness()
+    behind.take(look(0, {}, {EVENTS: 900}, {EVENTS: 800}), {EVENTS: 0})
+    behind.take(look(10_000, {}, {EVENTS: 4}, {}), {})
+    assert behind.seconds(12_000, 60_000) == 2.0
+    behind.take(look(20_000, {}, {EVENTS: 4}, {EVENTS: 4}), {})
+    assert behind.seconds(21_000, 60_000) == 0.0

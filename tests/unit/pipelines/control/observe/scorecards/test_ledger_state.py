@@ -143,9 +143,18 @@ def test_only_changed_minutes_are_to_be_stored() -> None:
     assert book.dirty() == []
 
 
-def one(minute: int, start: int) -> Range:
-    tallies = [Tally(stage=Stage.COLLECTED, tenant=TENANT, minute=minute, count=1, first=start, last=start)]
-    return Range(topic=Topic.COLLECTED, partition=0, start=start, end=start + 1, newest_ms=1, tallies=tallies)
+def one(minute: int, start: int, newest_ms: int = 1, count: int = 1) -> Range:
+    end = start + count
+    tallies = [
+        Tally(stage=Stage.COLLECTED, tenant=TENANT, minute=minute, count=count, first=start, last=end - 1)
+    ]
+    return Range(
+        topic=Topic.COLLECTED, partition=0, start=start, end=end, newest_ms=newest_ms, tallies=tallies
+    )
+
+
+def collected(book: LedgerState) -> int:
+    return sum(state.count(Stage.COLLECTED) for state in book.minutes.values())
 
 
 def test_a_forgotten_minute_does_not_come_back_as_a_part_of_itself() -> None:
@@ -203,3 +212,44 @@ def test_a_minute_that_collect_cannot_have_stamped_is_left_out_and_its_neighbour
     book.apply(found, 0, MINUTE * 60_000)
     assert list(book.minutes) == [(TENANT, MINUTE)]
     assert book.offsets == {("events", 0): 3}
+
+
+def test_the_events_of_a_recreated_topic_count_from_its_first_record(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Its offsets were all tallied before; its records are newer."""
+    book = applied([one(5, 0, newest_ms=1_000, count=500), one(5, 500, newest_ms=2_000)])
+    assert book.restarted() == set()
+    new = [one(6, 0, newest_ms=3_000), one(6, 1, newest_ms=3_000, count=3), one(6, 4, newest_ms=4_000)]
+    applied(in_parts(new[0], 2) + new[1:] + new[:1], book, 2)
+    assert collected(book) == 501 + 5
+    assert book.offsets == {("collected", 0): 5}
+    assert book.restarted() == {("collected", 0)}
+    assert [record.levelname for record in caplog.records] == ["ERROR"]
+    assert collected(restarted(book, book.position)) == 506
+
+
+def test_a_topic_that_the_brokers_call_recreated_is_tallied_from_its_start() -> None:
+    """Also if its records have times before those of its predecessor, as of a clock that was ahead."""
+    book = applied([one(5, 0, newest_ms=9_000, count=500)])
+    book.restart(("collected", 0))
+    assert book.offsets == {}
+    applied([one(6, 0, newest_ms=3_000, count=4)], book, 1)
+    assert collected(book) == 504
+
+
+def test_a_range_that_overlaps_what_was_tallied_is_left_out_with_an_error(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    book = applied([one(5, 0, newest_ms=9_000, count=50)])
+    for at in range(3):
+        applied([one(5, 40, newest_ms=9_500, count=20)], book, 1 + at, now_ms=MINUTE * 60_000 + at)
+    assert collected(book) == 50
+    (record,) = caplog.records
+    found = (record.levelname, record.__dict__["topic"], record.__dict__["start"], record.__dict__["end"])
+    assert found == ("ERROR", "collected", 40, 60)
+    assert record.__dict__["tallied_to"] == 50
+    applied([one(5, 40, newest_ms=9_500, count=20)], book, 9, now_ms=(MINUTE + 1) * 60_000)
+    assert len(caplog.records) == 2, "once a minute at most"
+    applied([one(5, 0, count=50), one(5, 50)], book, 10)
+    assert len(caplog.records) == 2, "ranges that come again are usual after a crash of audit"
