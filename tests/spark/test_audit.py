@@ -135,7 +135,11 @@ def test_failures_say_status_and_word(spark: SparkSession) -> None:
 
 
 def test_a_dead_letter_says_why_it_died_only_if_it_was_replayed_before(spark: SparkSession) -> None:
-    refused = {"hifi_pipe": "p", "hifi_status": "404", "hifi_reason": "refused: gone: for good"}
+    refused: dict[str, Any] = {
+        "hifi_pipe": "p",
+        "hifi_status": "404",
+        "hifi_reason": "refused: gone: for good",
+    }
     away = refused | {"hifi_status": "", "hifi_reason": "time_over: a day"}
     again = [event(Topic.DEAD_LETTER, each, hifi_letter="0/7", **refused) for each in "ab"]
     again.append(event(Topic.DEAD_LETTER, "c", hifi_letter="0/7", **away))

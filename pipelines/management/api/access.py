@@ -9,6 +9,7 @@ from fastapi import Request
 
 from pipelines.management.api.authentication import Authentication
 from pipelines.management.api.callers import Caller
+from pipelines.management.api.intent import PLURALS
 from pipelines.management.api.permissions import Action, Verdict, may
 from pipelines.management.api.problems import ProblemError, not_found
 from pipelines.management.api.rate_limits import RateLimits
@@ -45,6 +46,9 @@ class Access:
                     "you have no role" if caller.role is None else f"the role {caller.role} may not do this"
                 )
                 raise ProblemError(HTTPStatus.FORBIDDEN, said)
+            kind = request.path_params.get("kind")
+            if kind is not None and kind not in PLURALS:
+                raise not_found()  # before its parameters: the path may be another route's
             refuse_unknown_parameters(request)
             return caller
 

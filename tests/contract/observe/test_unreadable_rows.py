@@ -57,7 +57,7 @@ def reader(url: str) -> ActivityReader:
 
 
 def unknown_activity() -> dict[str, Any]:
-    item = {"id": "newer", "action": "verify a backup", "reason": "r", "owner": "o"}
+    item: dict[str, Any] = {"id": "newer", "action": "verify a backup", "reason": "r", "owner": "o"}
     item |= {"fence": 9, "since_ms": 1, "lease_seconds": 30}
     numbers = {"beat": {"N": "1"}, "fence": {"N": "9"}}
     return row_key(activity_rows.partition(LOCAL), "activity/newer") | {
