@@ -155,8 +155,6 @@ def test_an_old_version_is_compared_with_the_newest_and_brought_back(office: Off
     expect(page.locator(".diff .added")).to_have_text(f"+timeout_seconds: {1 + (PAGE + 1) / 100}\n")
     page.get_by_role("button", name="Revert to version 1").click()
     page.get_by_test_id("confirm").click()
-    expect(page.get_by_test_id("confirm")).to_have_count(0)
-    page.goto(office.url("long", "destinations", "long.sink", "history"))
     page.locator(f"[data-version='{PAGE + 3}']").wait_for()
     assert (
         office.api.ask("GET", "/v1/tenants/long/destinations/long.sink").json["document"]["timeout_seconds"]

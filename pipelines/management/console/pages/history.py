@@ -92,7 +92,7 @@ class History:
             return
         account, tenant = self._visit.account, self._visit.tenant
         if await self._visit.change(account.revert(tenant, self._kind, self._name, wanted, self._newest)):
-            ui.navigate.reload()
+            ui.navigate.to(self._visit.address(self._kind, self._name, "history"))  # the newest is there
 
 
 def _said(text: str) -> Markup:
