@@ -231,9 +231,10 @@ def test_a_state_whose_parts_have_expired_keeps_no_process_from_starting(
     meter.enter(ledger(2, ("acme",)))
     assert meter.keeper.save()
     with monkeypatch.context() as large:
-        large.setattr("pipelines.control.observe.dynamodb.PART_BYTES", 300)
+        large.setattr("pipelines.control.observe.dynamodb.PART_BYTES", 60)
         meter.tables.write([state_item(meter.board.ledger.minutes["acme", FIRST])])
     assert len(list(meter.tables.states())) == 2
     parts = list(meter.store.query("state#parts"))
+    assert len(parts) > 1
     meter.store.delete_all((item.pk, item.sk) for item in parts[1:])
     assert list(Meter(store_url).board.ledger.minutes) == [("acme", FIRST + 1)]
