@@ -57,9 +57,9 @@ def test_an_invited_person_signs_in_with_the_invitation_and_is_listed_changed_an
     refused = ann.run("members", "role", "Ann", "--role", "viewer")
     assert (refused.returncode, "last owner" in refused.stderr) == (1, True)
     assert "not clear which tenant is meant; add --tenant" in operator.run("members", "list").stderr
-    made = ann.run("tokens", "add", "--role", "viewer", "--label", "ci")
+    added = ann.run("tokens", "add", "--role", "viewer", "--label", "ci")
     token = api.ask("GET", f"/v1/tenants/{tenant}/tokens").json["items"][0]
-    assert "Ann (" in ann.run("tokens", "list").stdout, made.stderr
+    assert "Ann (" in ann.run("tokens", "list").stdout, added.stderr
     removed = operator.run("members", "remove", "Ann", "--tenant", tenant)
     assert (removed.returncode, f"hifi tokens revoke {token['id']}" in removed.stderr) == (0, True)
     assert "does not know the token" in ann.run("get").stderr

@@ -74,9 +74,10 @@ def member_routes(
         return views.json_response(msgspec.to_builtins(there or record) | {"tenant": tenant}, status)
 
     @router.get(_TENANT + "/members", dependencies=[manage], **route(200))
-    def members(tenant: str) -> Response:
+    def members(tenant: str, limit: Text = None, cursor: Text = None) -> Response:
         found = sorted(store.team(tenant).members.values(), key=lambda each: (each.since_ms, each.id))
-        return views.listed([_shown(each) for each in found], None)
+        page, following = views.page_of(found, lambda each: each.id, limit, cursor)
+        return views.listed([_shown(each) for each in page], following)
 
     @router.put(_MEMBER, **route(200, 409, body=True))
     def change(  # noqa: PLR0913, PLR0917  # what the request has
@@ -124,8 +125,9 @@ def invitation_routes(store: MemberStore, access: Access, clock: Clock, body_byt
     manage = Depends(access.guard(Action.MEMBERS))
 
     @router.get(_INVITATIONS, dependencies=[manage], **route(200))
-    def invitations(tenant: str) -> Response:
-        return views.listed(store.invitations(tenant, clock()), None)
+    def invitations(tenant: str, limit: Text = None, cursor: Text = None) -> Response:
+        found = store.invitations(tenant, clock())
+        return views.listed(*views.page_of(found, lambda each: each.id, limit, cursor))
 
     @router.post(_INVITATIONS, **route(201, 409, body=True))
     def invite(

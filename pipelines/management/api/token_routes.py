@@ -49,8 +49,9 @@ def key_routes(source_keys: SourceKeys, access: Access, body_bytes: int) -> APIR
     router = APIRouter()
 
     @router.get(_KEYS, dependencies=[Depends(access.guard(Action.READ))], **route(200))
-    def keys(tenant: str, name: str) -> Response:
-        return views.listed(source_keys.listed(tenant, _name(name)), None)
+    def keys(tenant: str, name: str, limit: Text = None, cursor: Text = None) -> Response:
+        found = source_keys.listed(tenant, _name(name))
+        return views.listed(*views.page_of(found, lambda key: key.id, limit, cursor))
 
     @router.post(_KEYS, **route(201, 409, 412, body=True))
     def make(

@@ -1,16 +1,18 @@
 """What the routes answer. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from fastapi import Response
 
+from pipelines.management.api import requests
 from pipelines.management.api.requests import cursor_of
 from shared.contracts.document_items import DocumentKey, StoredDocument, VersionSummary
 from shared.contracts.document_status import DocumentStatus
 
+T = TypeVar("T")
 _encoder = msgspec.json.Encoder()
 
 
@@ -24,6 +26,23 @@ def json_response(
 def listed(items: Sequence[object], following: object | None) -> Response:
     """A page of a list."""
     return json_response({"items": items, "next": cursor_of(None if following is None else str(following))})
+
+
+def page_of(
+    items: Sequence[T], name: Callable[[T], str], limit: str | None, cursor: str | None
+) -> tuple[Sequence[T], str | None]:
+    """A page of a list that is held whole, the longest without a limit, and the name after which the next
+    one begins.
+
+    Raises:
+        ProblemError: 400 if the limit is no number of items, or the cursor names none of the items.
+    """
+    most = requests.MOST_LISTED if limit is None else requests.limit(limit)
+    names = [name(each) for each in items]
+    if cursor is not None and requests.cursor_text(cursor) not in names:
+        raise requests.wrong_cursor()
+    start = 0 if cursor is None else names.index(requests.cursor_text(cursor)) + 1
+    return items[start : start + most], names[start + most - 1] if len(items) > start + most else None
 
 
 def version(stored: StoredDocument) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from shared.contracts.diamond.activities import ACTORS, Action, Activity, Actor
 from shared.contracts.diamond.permission import RULES, reasons_to_wait
 from shared.contracts.diamond.stability import SILENT, Stability
 from shared.dynamodb.activity_register import ActivityRegister, LostError, Waits
-from shared.dynamodb.client import cancellations, dynamodb_client
+from shared.dynamodb.client import StoreError, cancellations, dynamodb_client
 from shared.dynamodb.document_rows import row_key
 from shared.dynamodb.document_table import DocumentTable
 from shared.runtime.clock import wall_clock
@@ -301,7 +301,10 @@ def test_of_those_that_ask_at_the_same_moment_the_table_lets_only_some_begin(dyn
         while rounds < ROUNDS or action not in begun:  # others may be through before one that stood still
             assert time.monotonic() < until, f"{action} never begins"
             rounds += 1
-            found = register.begin(action, "race", STABLE)
+            try:
+                found = register.begin(action, "race", STABLE)
+            except StoreError:  # others came in between at each try: it is asked again, as always
+                continue
             if isinstance(found, Waits):
                 time.sleep(0.02)
                 continue
