@@ -1,6 +1,6 @@
 """Small items beside the documents, in the same table: tokens, labels of keys, the audit log."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
@@ -138,29 +138,28 @@ class ItemStore(Generic[T]):
 
     def all(self, partition: str, prefix: str = "") -> list[tuple[str, T]]:
         """Every item of a partition with its sort key."""
-        found, after = self.page(partition, None, _PAGE, prefix=prefix)
-        while after is not None:
-            more, after = self.page(partition, after, _PAGE, prefix=prefix)
-            found += more
-        return found
+        return [(row[DOCUMENT]["S"], self._read(row)) for row in self._rows(partition, prefix)]
 
     def readable(self, partition: str) -> tuple[list[tuple[str, T]], list[str]]:
-        """Items of a partition with their sort keys, and the sort keys of those that cannot be read.
+        """Items of a partition with their sort keys, and the sort keys of unreadable ones.
 
         A newer version may have written them. For what only shows items; who decides on them uses `all`.
         """
         found: list[tuple[str, T]] = []
         unreadable: list[str] = []
-        rows, after = self._page(partition, None, _PAGE, "", forward=True)
-        while after is not None:
-            more, after = self._page(partition, after, _PAGE, "", forward=True)
-            rows += more
-        for row in rows:
+        for row in self._rows(partition):
             try:
                 found.append((row[DOCUMENT]["S"], self._read(row)))
             except (KeyError, ValueError):
                 unreadable.append(row[DOCUMENT]["S"])
         return found, unreadable
+
+    def _rows(self, partition: str, prefix: str = "") -> Iterator[Mapping[str, Any]]:
+        rows, after = self._page(partition, None, _PAGE, prefix, forward=True)
+        yield from rows
+        while after is not None:
+            rows, after = self._page(partition, after, _PAGE, prefix, forward=True)
+            yield from rows
 
     def _read(self, row: Mapping[str, Any]) -> T:
         return self._decoder.decode(row[_ITEM]["S"])

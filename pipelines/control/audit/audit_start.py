@@ -75,8 +75,7 @@ def covered_offsets(bootstrap: str, ends: Mapping[Partition, int]) -> Mapping[Pa
     consumer = Consumer(reader_config(bootstrap, "hifi-coverage"), logger=_log)
     try:
         for block in _blocks(consumer):
-            for place, end in covered_by(block, ends).items():
-                covered[place] = max(end, covered.get(place, 0))
+            covered = _furthest((*covered.items(), *covered_by(block, ends).items()))
             if covered.keys() >= ends.keys():
                 break
     finally:
@@ -91,12 +90,16 @@ def covered_by(values: Iterable[bytes], ends: Mapping[Partition, int]) -> dict[P
     that go further. One beyond a partition's end is of a topic that was recreated since. A range in several
     parts is complete once its last part is there: they are written in order.
     """
-    covered: dict[Partition, int] = {}
-    for head in map(_decoder.decode, values):
-        place = (head.topic, str(head.partition))
-        if head.part == head.parts - 1 and head.end <= ends.get(place, 0):
-            covered[place] = max(head.end, covered.get(place, 0))
-    return covered
+    heads = map(_decoder.decode, values)
+    whole = (((head.topic, str(head.partition)), head.end) for head in heads if head.part == head.parts - 1)
+    return _furthest((place, end) for place, end in whole if end <= ends.get(place, 0))
+
+
+def _furthest(found: Iterable[tuple[Partition, int]]) -> dict[Partition, int]:
+    furthest: dict[Partition, int] = {}
+    for place, end in found:
+        furthest[place] = max(end, furthest.get(place, 0))
+    return furthest
 
 
 def _blocks(consumer: Consumer) -> Iterator[list[bytes]]:

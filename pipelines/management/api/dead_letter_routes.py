@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 from pipelines.management.api import requests, views
 from pipelines.management.api.access import Access, body_reader
 from pipelines.management.api.dead_letters import MOST_REPLAYED, DeadLetters, Wanted
-from pipelines.management.api.declared import route
+from pipelines.management.api.declared import Text, route
 from pipelines.management.api.document_routes import decoded
 from pipelines.management.api.documents import Documents
 from pipelines.management.api.intent import wrong_request
@@ -22,7 +22,6 @@ from shared.dead_letters.dead_letter import DeadLetter, Filter, LeadsTo, facts, 
 from shared.dead_letters.replayed import ReplayedLetters
 from shared.dead_letters.search import Position, position_text, read_position
 
-Text = Annotated[str | None, Query()]
 _ROOT: Final = "/v1/tenants/{tenant}/dead-letters"
 
 

@@ -1,8 +1,13 @@
 """What the OpenAPI description says of every route beside its path."""
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+from fastapi import Query
 
 from pipelines.management.api.problems import PROBLEM_TYPE
+
+Text = Annotated[str | None, Query()]
+"""A query parameter that may be left out."""
 
 _PROBLEM: Final = {
     "type": "object",

@@ -6,13 +6,13 @@ from http import HTTPStatus
 from typing import Annotated, Any
 
 import msgspec
-from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Path, Request, Response
 from msgspec import Struct
 
 from pipelines.management.api import intent, requests, views
 from pipelines.management.api.access import Access, body_reader
 from pipelines.management.api.callers import Caller
-from pipelines.management.api.declared import route
+from pipelines.management.api.declared import Text, route
 from pipelines.management.api.documents import Documents
 from pipelines.management.api.intent import wrong_request
 from pipelines.management.api.permissions import Action
@@ -20,7 +20,6 @@ from pipelines.management.api.problems import not_found
 from pipelines.management.api.rollouts import Rollouts
 from shared.contracts.document_items import Change, DocumentKey, StoredDocument, live_version
 
-Text = Annotated[str | None, Query()]
 Head = Annotated[str | None, Header()]
 Kind = Annotated[str, Path(json_schema_extra={"enum": list(intent.PLURALS)})]
 _ROOT = "/v1/tenants/{tenant}"
@@ -40,8 +39,8 @@ class _Revert(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def key_of(kind: str, name: str) -> DocumentKey:
-    """The document that a path names; a ProblemError says that there is no such kind or name."""
-    if kind not in intent.PLURALS or not requests.is_name(name):
+    """The document that a path names; a ProblemError says that there is none of such a name."""
+    if not requests.is_name(name):
         raise not_found()
     return DocumentKey(intent.PLURALS[kind], name)
 
@@ -73,8 +72,6 @@ def _add_reading(router: APIRouter, documents: Documents, rollouts: Rollouts, ac
     def listing(
         tenant: str, kind: Kind, limit: Text = None, cursor: Text = None, brief: Text = None
     ) -> Response:
-        if kind not in intent.PLURALS:
-            raise not_found()
         most, after = requests.limit(limit), requests.after(cursor)
         if requests.flag("brief", brief):
             heads, following = documents.table.summaries(tenant, intent.PLURALS[kind], after, most)

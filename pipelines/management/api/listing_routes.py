@@ -1,18 +1,15 @@
 """Routes over more than one kind of document: all of a tenant, and the tenants."""
 
 from bisect import bisect_right
-from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Depends, Response
 
 from pipelines.management.api import requests, views
 from pipelines.management.api.access import Access
-from pipelines.management.api.declared import route
+from pipelines.management.api.declared import Text, route
 from pipelines.management.api.documents import Documents
 from pipelines.management.api.member_store import MemberStore
 from pipelines.management.api.permissions import Action
-
-Text = Annotated[str | None, Query()]
 
 
 def listing_routes(documents: Documents, members: MemberStore, access: Access) -> APIRouter:

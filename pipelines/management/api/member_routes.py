@@ -4,7 +4,7 @@ from http import HTTPStatus
 from typing import Annotated, Any, Final
 
 import msgspec
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
@@ -18,7 +18,7 @@ from pipelines.management.api.access import (
 )
 from pipelines.management.api.authentication import Authentication
 from pipelines.management.api.callers import Caller
-from pipelines.management.api.declared import route
+from pipelines.management.api.declared import Text, route
 from pipelines.management.api.document_routes import decoded
 from pipelines.management.api.intent import wrong_request
 from pipelines.management.api.made_access import MadeAccess, MadeAccessFinder
@@ -28,7 +28,6 @@ from pipelines.management.api.problems import ProblemError, not_found
 from pipelines.management.api.teams import Member, Membership, NoMemberError, TeamError
 from shared.runtime.clock import Clock
 
-Text = Annotated[str | None, Query()]
 _TENANT = "/v1/tenants/{tenant}"
 _MEMBER = _TENANT + "/members/{member}"
 _INVITATIONS = _TENANT + "/invitations"

@@ -214,7 +214,7 @@ class MemberStore:
         self._until_alone(attempt)
 
     def _refuse_one_more(self, tenant: str, now_ms: int) -> None:
-        """Raise TeamError if as many invitations are open as may be; delete those that have expired."""
+        """Raise TeamError if as many invitations are open as may be; delete expired ones."""
         open_now = 0
         for sort, each in self._of(tenant):
             if each.expires_ms <= now_ms:

@@ -7,13 +7,12 @@ from urllib.parse import quote
 from fastapi import APIRouter, Depends, Query, Response
 
 from pipelines.management.api.access import Access
-from pipelines.management.api.declared import route
+from pipelines.management.api.declared import Text, route
 from pipelines.management.api.observe_client import ObserveClient
 from pipelines.management.api.permissions import Action
 from pipelines.management.api.problems import NotBegunError, tenant_busy
 from shared.runtime.concurrency_limit import TenantConcurrencyLimit
 
-Text = Annotated[str | None, Query()]
 SEARCHES_AT_ONCE: Final = 2
 """Each holds a thread for as long as observe reads topics: they must not take those of other requests."""
 

@@ -4,7 +4,7 @@ from http import HTTPStatus
 from typing import Annotated, Any, Final
 
 import msgspec
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from msgspec import Meta, Struct
 
 from pipelines.management.api import intent, requests, views
@@ -12,7 +12,7 @@ from pipelines.management.api.access import Access, Guard, body_reader
 from pipelines.management.api.audit import AuditLog
 from pipelines.management.api.authentication import Authentication
 from pipelines.management.api.callers import Caller
-from pipelines.management.api.declared import route
+from pipelines.management.api.declared import Text, route
 from pipelines.management.api.document_routes import decoded
 from pipelines.management.api.intent import wrong_request
 from pipelines.management.api.permissions import Action, Role, may_grant
@@ -22,7 +22,6 @@ from pipelines.management.api.teams import Membership
 from pipelines.management.api.token_store import TokensFullError, TokenStore
 from shared.runtime.clock import Clock
 
-Text = Annotated[str | None, Query()]
 Label = Annotated[str, Meta(min_length=1, max_length=100)]
 _KEYS = "/v1/tenants/{tenant}/sources/{name}/keys"
 _TENANT: Final[dict[str, Any]] = {

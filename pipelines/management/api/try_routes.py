@@ -6,12 +6,12 @@ from functools import partial
 from typing import Annotated, Any, Final
 
 import msgspec
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from msgspec import Raw, Struct
 
 from pipelines.management.api import intent, requests, views
 from pipelines.management.api.access import Access, body_reader
-from pipelines.management.api.declared import route
+from pipelines.management.api.declared import Text, route
 from pipelines.management.api.documents import Documents
 from pipelines.management.api.intent import wrong_request
 from pipelines.management.api.permissions import Action
@@ -29,7 +29,6 @@ from shared.documents.nesting import deeper_than
 from shared.runtime.clock import Clock
 from shared.runtime.concurrency_limit import TenantConcurrencyLimit
 
-Text = Annotated[str | None, Query()]
 AT_ONCE: Final = 3
 """Previews that a process computes at the same time, so that they do not hold up all other requests."""
 

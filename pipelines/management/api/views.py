@@ -8,7 +8,6 @@ import msgspec
 from fastapi import Response
 
 from pipelines.management.api import requests
-from pipelines.management.api.requests import cursor_of
 from shared.contracts.document_items import DocumentKey, StoredDocument, VersionSummary
 from shared.contracts.document_status import DocumentStatus
 
@@ -25,7 +24,9 @@ def json_response(
 
 def listed(items: Sequence[object], following: object | None) -> Response:
     """A page of a list."""
-    return json_response({"items": items, "next": cursor_of(None if following is None else str(following))})
+    return json_response(
+        {"items": items, "next": requests.cursor_of(None if following is None else str(following))}
+    )
 
 
 def page_of(
@@ -39,9 +40,10 @@ def page_of(
     """
     most = requests.MOST_LISTED if limit is None else requests.limit(limit)
     names = [name(each) for each in items]
-    if cursor is not None and requests.cursor_text(cursor) not in names:
+    after = None if cursor is None else requests.cursor_text(cursor)
+    if after is not None and after not in names:
         raise requests.wrong_cursor()
-    start = 0 if cursor is None else names.index(requests.cursor_text(cursor)) + 1
+    start = 0 if after is None else names.index(after) + 1
     return items[start : start + most], names[start + most - 1] if len(items) > start + most else None
 
 

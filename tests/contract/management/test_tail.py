@@ -147,7 +147,7 @@ def test_readers_that_vanish_leave_no_consumer_and_no_thread(side_api: ApiProces
             assert consumers(side_api) == 1, "all share one consumer"
         for tail in tails:
             tail.__exit__()
-        eventually(lambda: open_tails(side_api) == 0, 60, "nobody watches")
+        eventually(lambda: open_tails(side_api) == 0, 60, "no tail is open")
         eventually(lambda: threads(side_api, "rdk:") == 0, 60, "the consumer has ended")
 
 

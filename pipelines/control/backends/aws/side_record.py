@@ -38,7 +38,7 @@ class SideRecord(Struct, frozen=True, kw_only=True):
     paths: list[str] = []
     """Of all objects of the version.
 
-    While one is coming, or if none has been applied as a whole since, also of those that it brings.
+    While one is coming, or if none has been applied as a whole since, also of its own.
     """
 
 

@@ -33,7 +33,7 @@ _AGAIN: Final = (
 )
 _LATER: Final = (Reconciliation.RETRYING, Reconciliation.RETRY)
 _DEATHS: Final[Mapping[Stage, int]] = {Stage.DEAD: 1, Stage.DEAD_LETTER: -1}
-"""Stages with reasons of all deaths, and of those that were not the first (`Tally.reasons`)."""
+"""Stages with reasons of all deaths, and of further deaths of the same event (`Tally.reasons`)."""
 
 
 class JudgedMinute(NamedTuple):
@@ -176,7 +176,8 @@ def _customer_dead(state: MinuteState) -> int:
     it is owed once."""
     deaths: Counter[str] = Counter()
     for (stage, pipe, _), line in state.lines.items():
-        deaths[pipe] += _DEATHS.get(stage, 0) * _of_customer(line)
+        if stage in _DEATHS:
+            deaths[pipe] += _DEATHS[stage] * _of_customer(line)
     return sum(max(0, count) for count in deaths.values())
 
 

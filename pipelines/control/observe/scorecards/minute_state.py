@@ -1,6 +1,6 @@
 """Every minute in memory: its state, judgement and card. No I/O."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Final
 
@@ -50,7 +50,8 @@ class MinuteTracker:
         """Judge minutes that changed or may change with time; returns their cards."""
         self.ledger.read_to_ms = passed.read_to_ms
         self._open.update(self._changed())
-        return self._judge_all(sorted(self._open), passed, now_ms)
+        judged = {key: self._judgement(key, passed, now_ms) for key in sorted(self._open)}
+        return self._enter(judged)
 
     def judge_even(self, before_minute: int, now_ms: int) -> list[MinuteCard]:
         """Judge earlier minutes in which nothing is missing or extra for any tenant; returns their cards.
@@ -60,18 +61,19 @@ class MinuteTracker:
         """
         self._open.update(self._changed())
         passed = ReadProgress(marks={}, read_to_ms=now_ms + self._settle_ms)
-        old = sorted((key for key in self._open if key[1] < before_minute), key=lambda key: key[1])
-        even: list[MinuteKey] = []
-        for _, minute in groupby(old, key=lambda key: key[1]):
-            keys = sorted(minute)
-            if all(_even(self._judgement(key, passed, now_ms)) for key in keys):
-                even += keys
-        return self._judge_all(even, passed, now_ms)
+        old = sorted((key for key in self._open if key[1] < before_minute), key=lambda key: (key[1], key[0]))
+        even: dict[MinuteKey, Judgement] = {}
+        for _, keys in groupby(old, key=lambda key: key[1]):
+            minute = {key: self._judgement(key, passed, now_ms) for key in keys}
+            if all(map(_even, minute.values())):
+                even |= minute
+        return self._enter(even)
 
-    def _judge_all(self, keys: Sequence[MinuteKey], passed: ReadProgress, now_ms: int) -> list[MinuteCard]:
+    def _enter(self, judged: Mapping[MinuteKey, Judgement]) -> list[MinuteCard]:
+        keys = list(judged)
         self._open.difference_update(keys)
-        for key in keys:
-            self._judge(key, passed, now_ms)
+        for key, judgement in judged.items():
+            self._note(key, judgement)
         self.touched = [self.judged[key] for key in keys]
         self._changed()
         minutes = {minute for _, minute in keys}
@@ -82,9 +84,8 @@ class MinuteTracker:
         self._unsaved |= keys
         return keys
 
-    def _judge(self, key: MinuteKey, passed: ReadProgress, now_ms: int) -> None:
+    def _note(self, key: MinuteKey, judgement: Judgement) -> None:
         state, found = self.ledger.minutes[key], self.findings.get(key, _NOTHING)
-        judgement = self._judgement(key, passed, now_ms)
         self.ledger.note(judgement)
         self.judged[key] = JudgedMinute(state, judgement, found.named)
         self._tenants.setdefault(key[1], set()).add(key[0])

@@ -97,16 +97,22 @@ def button(text: str, act: Callable[[], object], name: str, style: str = "plain"
     return made.props(f"unelevated no-caps data-testid={name}")
 
 
-async def agreed(title: str, text: str, act: str) -> bool:
-    """Ask before something is done; Escape is no."""
+@contextmanager
+def question(title: str, text: str) -> Iterator[ui.dialog]:
+    """A window that asks before something is done; what is drawn in the block stands below the text."""
     with (
         ui.dialog().props(f'aria-label="{title}"') as dialog,
         ui.element("div").classes("card ask").props(f'role=alertdialog aria-modal=true aria-label="{title}"'),
     ):
         write(joined(tag("h2", title), tag("p", text)))
-        with ui.element("div").classes("acts"):
-            button("Cancel", lambda: dialog.submit(False), "cancel").props("autofocus")
-            button(act, lambda: dialog.submit(True), "confirm", "danger")
+        yield dialog
+
+
+async def agreed(title: str, text: str, act: str) -> bool:
+    """Ask before something is done; Escape is no."""
+    with question(title, text) as dialog, ui.element("div").classes("acts"):
+        button("Cancel", lambda: dialog.submit(False), "cancel").props("autofocus")
+        button(act, lambda: dialog.submit(True), "confirm", "danger")
     answer = await dialog
     dialog.delete()
     return bool(answer)

@@ -11,7 +11,7 @@ from pipelines.management.console.api_client import Invitation, MadeAccess, Memb
 from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.html import Markup, joined, tag
 from pipelines.management.console.invitations import invitation_link
-from pipelines.management.console.pages.frame import MEMBERS, agreed, button, show_secret, trail
+from pipelines.management.console.pages.frame import MEMBERS, agreed, button, question, show_secret, trail
 from pipelines.management.console.pages.visit import Desk, Shown, Visit, refusal
 from pipelines.management.console.panels.base import pickable, table, write
 from pipelines.management.console.sign_in import HOME
@@ -155,13 +155,8 @@ async def _chosen_role(member: Member) -> str | None:
 
 async def _removal(member: Member) -> bool | None:
     """Ask whether to remove a member, and whether what it made ends as well; None is not to remove it."""
-    title = "Remove this member?"
     text = f"{member.label or member.id} sees nothing of this tenant from then on."
-    with (
-        ui.dialog().props(f'aria-label="{title}"') as dialog,
-        ui.element("div").classes("card ask").props(f'role=alertdialog aria-modal=true aria-label="{title}"'),
-    ):
-        write(joined(tag("h2", title), tag("p", text)))
+    with question("Remove this member?", text) as dialog:
         ends = ui.checkbox(_ALSO_ENDS).props("data-testid=revoke")
         with ui.element("div").classes("acts"):
             button("Cancel", lambda: dialog.submit(None), "cancel").props("autofocus")
