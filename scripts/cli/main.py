@@ -11,7 +11,6 @@ import ast
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from importlib.metadata import version
 from importlib.util import find_spec
 from keyword import iskeyword
 from pathlib import Path
@@ -90,6 +89,8 @@ def module_name(command: str) -> str:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version  # noqa: PLC0415 - with e-mail's parser, for this alone
+
         print(f"hifi {version('hifi')}")
         raise typer.Exit
 

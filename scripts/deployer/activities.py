@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from scripts.deployer.side_address import side_address
+from shared.contracts.side_weights import LOCAL
 from shared.dynamodb.activity_register import ActivityRegister
 from shared.dynamodb.client import StoreError
 from shared.runtime.clock import wall_clock
 from shared.runtime.errors import OperatorError
-from shared.runtime.settings import LOCAL
 
 
 @contextmanager

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import pyspark
-
 from scripts.local.jars import Jars
+from scripts.local.pyspark_package import pyspark_folder
 from shared.runtime.jvm import java
 
 SUFFIX: Final = ".jsa"
@@ -51,7 +50,7 @@ def broker_archive(jars: Path) -> ClassArchive:
 
 def spark_archive(jars: Path) -> ClassArchive:
     """Of Spark's driver with the connector's folder of jars; PySpark's own belong to this environment."""
-    return ClassArchive(Path(sys.prefix), "spark", (Path(pyspark.__file__).parent / "jars", jars))
+    return ClassArchive(Path(sys.prefix), "spark", (pyspark_folder() / "jars", jars))
 
 
 def missing_archives(jars: Jars) -> list[str]:

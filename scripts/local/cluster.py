@@ -11,14 +11,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-import pyspark
-
 from scripts.local.addresses import HOST
+from scripts.local.pyspark_package import pyspark_folder
 from scripts.local.side import Side
 from scripts.local.spark_image import twins_settings, write_configuration
 from shared.runtime.jvm import java
 
-_SPARK_CLASS: Final = Path(pyspark.__file__).parent / "bin" / "spark-class"
 _MASTER: Final = "org.apache.spark.deploy.master.Master"
 _WORKER: Final = "org.apache.spark.deploy.worker.Worker"
 _DAEMON_MEMORY: Final = "256m"
@@ -53,14 +51,18 @@ def master_url(side: Side) -> str:
 def master_command(side: Side) -> list[str]:
     """The master: drivers and workers register with it."""
     ports = ("--port", str(side.master_port), "--webui-port", str(side.master_state_port))
-    return [str(_SPARK_CLASS), _MASTER, "--host", HOST, *ports]
+    return [_spark_class(), _MASTER, "--host", HOST, *ports]
 
 
 def worker_command(side: Side) -> list[str]:
     """A worker: starts one executor for the driver."""
     room = ("--cores", str(slots(side)), "--memory", _EXECUTOR_MEMORY)
     where = ("--host", HOST, "--webui-port", "0", "--work-dir", str(side.executors))
-    return [str(_SPARK_CLASS), _WORKER, *where, *room, master_url(side)]
+    return [_spark_class(), _WORKER, *where, *room, master_url(side)]
+
+
+def _spark_class() -> str:
+    return str(pyspark_folder() / "bin" / "spark-class")
 
 
 def driver_folder(side: Side) -> Path:

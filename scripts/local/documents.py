@@ -4,8 +4,7 @@ import os
 from pathlib import Path
 
 from scripts.documents.api_client import ApiClient, DocumentsError, Server
-from scripts.documents.contexts import LOCAL_CONTEXT, contexts_file, read_contexts, write_contexts
-from scripts.documents.renewal import fresh
+from scripts.documents.contexts import LOCAL_CONTEXT, Context, contexts_file, read_contexts, write_contexts
 from scripts.documents.side_documents import SideDocuments
 from scripts.local.connection import NotRunningError
 from scripts.local.ports import is_busy
@@ -71,10 +70,17 @@ def _server(server: str | None, data: Path | None) -> Server:
     if name == LOCAL_CONTEXT:
         return local_server(Side.load(data or DATA_FOLDER))
     context = contexts.named(name)
+    current = _renewed(name, context) if context.sign_in else context
+    return Server(url=current.server, token=current.token, tenant=current.tenant)
+
+
+def _renewed(name: str, context: Context) -> Context:
+    from scripts.documents.renewal import fresh  # noqa: PLC0415 - cryptography, which only an issuer's tokens need
+
     renewed = fresh(context, wall_clock())
     if renewed is not context:
         write_contexts(contexts_file(), read_contexts(contexts_file()).replacing(name, renewed))
-    return Server(url=renewed.server, token=renewed.token, tenant=renewed.tenant)
+    return renewed
 
 
 def _token(server: str) -> str:

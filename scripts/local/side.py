@@ -10,8 +10,8 @@ import msgspec
 from scripts.local.addresses import HOST, Addresses
 from scripts.local.folders import Folders
 from shared.contracts.egress_policy import EgressPolicy
+from shared.contracts.side_weights import LOCAL
 from shared.runtime.errors import OperatorError
-from shared.runtime.settings import LOCAL
 
 REACH: Final = EgressPolicy(loopback=True)
 """Addresses a local side may dial: its destinations are mostly on the same machine."""

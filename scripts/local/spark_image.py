@@ -9,9 +9,8 @@ from functools import reduce
 from pathlib import Path
 from typing import Final
 
-import pyspark
-
 from scripts.local.jars import Say, ensure_cluster, ensure_jars
+from scripts.local.pyspark_package import pyspark_folder
 
 _REPOSITORY: Final = Path(__file__).parents[2]
 _CONFIGURATION: Final = _REPOSITORY / "infra" / "workloads" / "base" / "spark"
@@ -94,7 +93,7 @@ def lay_out(root: Path, say: Say) -> SparkImage:
     cluster = sorted(ensure_cluster(say).glob("*.jar"))
     beside = [jar for jar in cluster if jar.match(_BESIDE_THE_CONNECTOR)]
     _link(image.jars, [*sorted(ensure_jars(say).spark.glob("*.jar")), *beside])
-    package = Path(pyspark.__file__).parent
+    package = pyspark_folder()
     _link(image.home, [part for part in package.iterdir() if part.name != "jars"])
     _link(
         image.home / "jars", [*(package / "jars").iterdir(), *(jar for jar in cluster if jar not in beside)]

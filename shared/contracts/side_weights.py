@@ -4,6 +4,9 @@ import json
 from typing import Final, NamedTuple
 
 SIDES: Final = ("blue", "green")
+LOCAL: Final = "local"
+"""Name of the only side on a developer's machine."""
+
 ALL: Final = 100
 """What the shares sum up to, percent."""
 

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import yaml
 
+from shared.contracts.side_weights import LOCAL
 from shared.contracts.yaml_bounds import YamlError, load_bounded
 from shared.runtime.logging import get_logger
 from shared.runtime.secrets import SecretStore, SecretStoreError
-from shared.runtime.settings import LOCAL
 
 _log = get_logger(__name__)
 

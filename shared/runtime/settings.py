@@ -5,16 +5,14 @@ Values come from environment variables named `HIFI_` and the field's name in cap
 
 from ipaddress import IPv4Address
 from pathlib import Path
-from typing import Final, Self
+from typing import Self
 
 from pydantic import Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from shared.contracts.document_items import DOCUMENTS_TABLE
 from shared.contracts.egress_policy import EgressPolicy, Kind, special
-
-LOCAL: Final = "local"
-"""Name of a side on a developer's machine."""
+from shared.contracts.side_weights import LOCAL
 
 
 class SideSettings(BaseSettings):

@@ -11,10 +11,10 @@ from playwright.sync_api import Page, expect
 from shared.contracts.diamond.activities import Action, Activity
 from shared.contracts.diamond.stability import Stability
 from shared.contracts.envelope import MINUTE_MS
+from shared.contracts.side_weights import LOCAL
 from shared.dynamodb.activity_register import ActivityRegister
 from shared.dynamodb.document_table import DocumentTable
 from shared.runtime.clock import wall_clock
-from shared.runtime.settings import LOCAL
 from tests.console.conftest import Open, StartConsole
 from tests.console.test_accessibility import faults
 from tests.contract.observe.conftest import Start

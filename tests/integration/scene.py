@@ -37,8 +37,9 @@ class End:
 class Scene:
     """A load from collect to one destination, recorded at both ends."""
 
-    def __init__(self, live: LiveSide, end: End, folder: Path) -> None:
-        self.live = live
+    def __init__(self, live: LiveSide, end: End, folder: Path, rate: int = RATE) -> None:
+        """`rate` in events a second."""
+        self.live, self._rate = live, rate
         self.acked_file = folder / "acked.tsv"
         self._end = end
         self._began_ms = time.time_ns() // 1_000_000
@@ -52,7 +53,7 @@ class Scene:
 
     def run(self, inject: Callable[[], None]) -> DeliveryCheck:
         """Send a load, cause the fault, send more, until every acknowledged event arrived or is visible."""
-        with sending(self.live.url, key=KEY, rate=RATE, batch=BATCH, acked=self.acked_file):
+        with sending(self.live.url, key=KEY, rate=self._rate, batch=BATCH, acked=self.acked_file):
             self.flows(BEFORE_SECONDS)
             inject()
             self.flows(AFTER_SECONDS)
@@ -76,7 +77,7 @@ class Scene:
 
     def flows(self, seconds: float) -> None:
         """Wait until as many further events arrived as are sent in `seconds`."""
-        goal = self._end.tally.distinct + seconds * RATE
+        goal = self._end.tally.distinct + seconds * self._rate
         eventually(lambda: self._end.tally.distinct >= goal, RECOVER_SECONDS, "events flow", every=0.1)
 
 

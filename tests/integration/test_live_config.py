@@ -15,9 +15,9 @@ from scripts.load.fault_injection import FaultInjection, parse_rule
 from scripts.load.receiver import Receiver, running
 from scripts.load.records import read_acked
 from scripts.local.services import says_ready
+from shared.contracts.side_weights import LOCAL
 from shared.contracts.topics import Topic, topic_specs
 from shared.kafka.admin import ensure_topics
-from shared.runtime.settings import LOCAL
 from tests.harness.live_side import LiveSide, sending
 from tests.harness.waiting import eventually
 

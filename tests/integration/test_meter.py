@@ -29,7 +29,9 @@ from tests.integration.held_event import post
 from tests.integration.tenant import judged, key_of, minute_now, opened
 
 LOAD_SECONDS = 40
-RATE = 400
+RATES = [100, pytest.param(400, marks=pytest.mark.proof)]
+"""Events a second."""
+
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
 
@@ -46,14 +48,15 @@ def receipts_of(bootstrap: str, tenant: str) -> list[Receipt]:
     return [receipt for receipt in found if receipt.tenant == tenant]
 
 
+@pytest.mark.parametrize("rate", RATES)
 def test_totals_and_p95_agree_with_the_receivers_own_record(
-    live: LiveSide, meter: Meter, tmp_path: Path
+    live: LiveSide, meter: Meter, tmp_path: Path, rate: int
 ) -> None:
-    name, acked, received = "agreed", tmp_path / "acked.tsv", tmp_path / "received.tsv"
+    name, acked, received = f"agreed-{rate}", tmp_path / "acked.tsv", tmp_path / "received.tsv"
     with running(Receiver(out=received)) as receiver:
         opened(live, name, receiver)
         first = minute_now()
-        with sending(live.url, key=key_of(name), rate=RATE, batch=20, acked=acked):
+        with sending(live.url, key=key_of(name), rate=rate, batch=20, acked=acked):
             time.sleep(LOAD_SECONDS)
         sent = {record.event_id for record in read_acked(acked)}
         eventually(lambda: sent <= receiver.counts(f"/{name}").seen, 120, "all have arrived")

@@ -11,7 +11,7 @@ from rich.console import Console
 from scripts.cli.commands.options import DATA_DEFAULT, Data
 from scripts.local.lock import holder
 from scripts.local.progress import Progress
-from scripts.local.twins.up import end_all_leftovers
+from scripts.local.twins.leftovers import end_all_leftovers
 from shared.runtime.errors import OperatorError
 
 _STOP_SECONDS = 300

@@ -2,7 +2,7 @@
 
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -94,11 +94,6 @@ def _wait_for_deployer(twins: Twins) -> None:
         time.sleep(_POLL_SECONDS)
 
 
-def end_all_leftovers(root: Path) -> int:
-    """End every process of the side or the twins in `root`; returns their number."""
-    return sum(end_leftovers(each) for each in _roots(root))
-
-
 def described_twins(root: Path, port: int | None, partitions: int | None, profile: SideProfile) -> Twins:
     """The twins in `root` as last described, with the options given; the number of partitions never falls."""
     before = Twins.load(root) if are_twins(root) else Twins(root=root)
@@ -122,11 +117,3 @@ def _edge_up(twins: Twins, progress: Progress, warm_up_seconds: float) -> Iterat
         yield supervisor
     finally:
         shut_down(supervisor, progress, "stopping the edge")
-
-
-def _roots(root: Path) -> Sequence[Path]:
-    """Folders that mark processes, those that others need last."""
-    if not are_twins(root):
-        return [root]
-    twins = Twins.load(root)
-    return [root, *(side.root for side in twins.sides), twins.edge.root]

@@ -2,9 +2,9 @@
 
 from shared.contracts.rollout_plan import Rollout
 from shared.contracts.rollouts import RolloutPhase, at_step, halted, state_key
+from shared.contracts.side_weights import LOCAL
 from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.rollout_store import RolloutStore
-from shared.runtime.settings import LOCAL
 from tests.contract.observe.conftest import Start
 from tests.harness.waiting import eventually
 

@@ -6,10 +6,10 @@ from typing import Any
 from shared.contracts.diamond.activities import Action, Activity
 from shared.contracts.diamond.stability import Stability
 from shared.contracts.envelope import MINUTE_MS
+from shared.contracts.side_weights import LOCAL
 from shared.dynamodb.activity_register import ActivityRegister
 from shared.dynamodb.document_table import DocumentTable
 from shared.runtime.clock import wall_clock
-from shared.runtime.settings import LOCAL
 from tests.contract.observe.conftest import Start
 from tests.harness.observe_process import ObserveProcess
 from tests.harness.waiting import eventually

@@ -16,6 +16,7 @@ from shared.contracts.diamond.activities import Action
 from shared.contracts.diamond.stability import Stability
 from shared.contracts.rollout_plan import Rollout
 from shared.contracts.rollouts import ROLLOUTS, RolloutPhase, RolloutState, at_step, halted, state_key
+from shared.contracts.side_weights import LOCAL
 from shared.dynamodb import activity_rows
 from shared.dynamodb.activity_reader import ActivityReader
 from shared.dynamodb.activity_register import ActivityRegister, Waits
@@ -24,7 +25,6 @@ from shared.dynamodb.document_rows import row_key
 from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.rollout_store import RolloutStore
 from shared.runtime.clock import wall_clock
-from shared.runtime.settings import LOCAL
 from tests.harness.waiting import eventually
 
 TABLE = "documents"

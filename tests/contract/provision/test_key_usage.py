@@ -5,12 +5,12 @@ from uuid import uuid4
 from confluent_kafka import Producer
 
 from shared.contracts.key_usage import STORED_MS, KeyUse, encode, partition, sort_key
+from shared.contracts.side_weights import LOCAL
 from shared.contracts.topics import Topic
 from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.item_store import ItemStore
 from shared.kafka.producer import producer_config
 from shared.runtime.clock import wall_clock
-from shared.runtime.settings import LOCAL
 from tests.contract.provision.conftest import TABLE, Start
 from tests.harness.waiting import eventually
 

@@ -23,10 +23,10 @@ from shared.contracts.documents import (
     sealed,
 )
 from shared.contracts.publish_plan import document_key
+from shared.contracts.side_weights import LOCAL
 from shared.contracts.topics import Topic
 from shared.dynamodb.document_table import DocumentTable
 from shared.kafka.config_topic import config_table
-from shared.runtime.settings import LOCAL
 from tests.contract.provision.conftest import TABLE, Start
 from tests.harness.config_node import every_node
 from tests.harness.provision_process import START_SECONDS, ProvisionProcess

@@ -8,11 +8,11 @@ import pytest
 from shared.contracts.document_items import Change, change_of
 from shared.contracts.document_status import DocumentStatus, State, document_and_side, status_partition
 from shared.contracts.documents import LIVE_SECONDS, Destination, Document, Pipe, Source
+from shared.contracts.side_weights import LOCAL
 from shared.contracts.topics import Topic
 from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.item_store import ItemStore
 from shared.runtime.clock import wall_clock
-from shared.runtime.settings import LOCAL
 from tests.contract.provision.conftest import TABLE, Start
 from tests.harness.config_node import ConfigNode
 from tests.harness.topics import Topics

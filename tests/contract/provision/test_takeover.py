@@ -22,11 +22,11 @@ from shared.contracts.documents import (
     sealed,
 )
 from shared.contracts.publish_plan import document_key
+from shared.contracts.side_weights import LOCAL
 from shared.contracts.topics import Topic, topic_specs
 from shared.dynamodb.document_table import DocumentTable
 from shared.kafka.admin import admin_client, ensure_topics
 from shared.kafka.config_topic import config_table
-from shared.runtime.settings import LOCAL
 from tests.contract.managed import managed
 from tests.harness.command_line import Hifi
 from tests.harness.provision_process import ProvisionProcess, provisioned

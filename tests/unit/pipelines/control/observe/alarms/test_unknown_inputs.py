@@ -10,10 +10,10 @@ from pipelines.control.observe.alarms.lifecycle import AlarmState, AlarmTiming, 
 from pipelines.control.observe.alarms.rules import evaluate
 from pipelines.control.observe.health.rollout_watch import RolloutWatch
 from shared.contracts.documents import Catalogue, Entry, Pipe
+from shared.contracts.side_weights import LOCAL
 from shared.contracts.skew import FieldSkew, SkewState
 from shared.contracts.watches import Watch
 from shared.dynamodb.rollout_store import RolloutStore
-from shared.runtime.settings import LOCAL
 from tests.unit.pipelines.control.observe.alarm_inputs import NOW, inputs, settings
 
 WATCHING = Pipe(
