@@ -44,7 +44,7 @@ class Bucket(HttpFar):
         return {
             "bucket": "events",
             "region": REGION,
-            "prefix": "raw/",
+            "prefix": "raw/source=hifi/",
             "access_key_id": "AKIAEXAMPLE",
             "secret_access_key": "secret://t/aws",
             "endpoint": f"http://127.0.0.1:{port or self.port}",
@@ -94,8 +94,8 @@ def test_an_object_for_each_minute_with_a_line_for_each_event(far: Bucket, rig: 
     value = b'{\n "n": 12345678901234567890.10 }'
     rig.deliver(flat_batch([row(1, value=value), row(2), row(3, minute=29_000_001)]))
     first, second = far.names()
-    assert first.startswith(f"raw/t/p1/{MINUTE}/")
-    assert second.startswith("raw/t/p1/2025/02/19/2121/")
+    assert first.startswith(f"raw/source=hifi/t/p1/{MINUTE}/")
+    assert second.startswith("raw/source=hifi/t/p1/2025/02/19/2121/")
     assert first.endswith(".ndjson.gz")
     lines = gzip.decompress(far.content(first)).splitlines()
     assert [line for line in lines if b'{  "n": 12345678901234567890.10 }' in line]

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
+from urllib.parse import quote
 
 from pipelines.data.transmit.connectors.aws.client import Signer
 from pipelines.data.transmit.connectors.aws.s3_upload import S3Object, S3Uploader
@@ -42,7 +43,7 @@ class S3:
         for event in events:
             minutes[event.minute].append(event)
         writes = [
-            self._write(f"{base_url(options)}/{name(options.prefix, destination, some)}", signer, until, some)
+            self._write(object_url(options, name(options.prefix, destination, some)), signer, until, some)
             for some in minutes.values()
         ]
         answers = await asyncio.gather(*writes)
@@ -73,6 +74,11 @@ def content(events: Sequence[Event]) -> bytes:
     """The object: a line for each event, sorted by delivery key, so that a repeat gives the same bytes."""
     lines = [line(event) + b"\n" for event in sorted(events, key=lambda event: event.key)]
     return gzip.compress(b"".join(lines), _LEVEL, mtime=0)
+
+
+def object_url(options: Options, key: str) -> str:
+    """The URL of an object, encoded as S3 does it for the signature: `=` of a Hive-style prefix is `%3D`."""
+    return f"{base_url(options)}/{quote(key, safe='/-_.~')}"
 
 
 def base_url(options: Options) -> str:
