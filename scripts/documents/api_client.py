@@ -23,6 +23,10 @@ _LISTED: Final = "200"
 _SILENT_SECONDS: Final = 3 * HEARTBEAT_SECONDS
 
 
+Decode = Callable[[bytes], Any]
+"""Makes values of JSON; raises msgspec.DecodeError if it is none."""
+
+
 class Server(Struct, frozen=True, kw_only=True):
     """Where a management API is, and who asks."""
 
@@ -105,17 +109,17 @@ class ApiClient:
         """
         return self.send("GET", path)
 
-    def items(self, path: str, body: Any = None) -> Iterator[Any]:
+    def items(self, path: str, body: Any = None, decode: Decode = msgspec.json.decode) -> Iterator[Any]:
         """Everything that a list holds, page by page; one that depends on a body is asked for with POST."""
         query = {"limit": _LISTED}
         while True:
-            page = self.send("GET" if body is None else "POST", path, body, query=query)
+            page = self.send("GET" if body is None else "POST", path, body, query=query, decode=decode)
             yield from page["items"]
             if page["next"] is None:
                 return
             query |= {"cursor": page["next"]}
 
-    def send(
+    def send(  # noqa: PLR0913 - one parameter a part of a request
         self,
         method: str,
         path: str,
@@ -123,6 +127,7 @@ class ApiClient:
         *,
         headers: Mapping[str, str] | None = None,
         query: Mapping[str, str] | None = None,
+        decode: Decode = msgspec.json.decode,
     ) -> Any:
         """Ask, again as long as the server says that requests come too fast; None for an empty answer.
 
@@ -134,7 +139,7 @@ class ApiClient:
         while True:
             answer = self._answer(method, path, content, headers or {}, query or {})
             if answer.status_code != HTTPStatus.TOO_MANY_REQUESTS or waited > _LONGEST_WAIT:
-                return _decoded(answer)
+                return _decoded(answer, decode)
             wait = float(answer.headers.get("Retry-After", "1"))
             self._pause(wait)
             waited += wait
@@ -181,10 +186,10 @@ def _check(url: str) -> None:
         raise DocumentsError(f"{url}: a token must not travel in the clear", "use https://")
 
 
-def _decoded(answer: httpx.Response) -> Any:
+def _decoded(answer: httpx.Response, decode: Decode = msgspec.json.decode) -> Any:
     if answer.is_success:
         try:
-            return msgspec.json.decode(answer.content) if answer.content else None
+            return decode(answer.content) if answer.content else None
         except msgspec.DecodeError as error:
             raise DocumentsError(f"{answer.url} is no management API: its answer is not JSON") from error
     try:

@@ -18,6 +18,7 @@ from shared.contracts.document_items import DocumentKey, StoredDocument
 from shared.contracts.document_status import DocumentStatus
 from shared.contracts.documents import LIVE_SECONDS, Document
 from shared.contracts.rollouts import RolloutAction
+from shared.transformation import lossless_json
 
 PUBLISH_SECONDS: Final = LIVE_SECONDS + 20.0
 """A new source is held back for LIVE_SECONDS at most; the rest is published within two on an idle machine."""
@@ -157,9 +158,9 @@ class SideDocuments:
         return planned
 
     def tried(self, tenant: str, event: Any, source: str | None, pipe: str | None) -> list[Any]:
-        """What pipes would do with an event, as the API says it."""
+        """What pipes would do with an event, as the API says it; numbers keep their texts."""
         asked = {"event": event} | ({"source": source} if source else {}) | ({"pipe": pipe} if pipe else {})
-        return list(self._api.items(f"/v1/tenants/{tenant}/try", asked))
+        return list(self._api.items(f"/v1/tenants/{tenant}/try", asked, lossless_json.decode))
 
     def rollout(self, tenant: str, pipe: str) -> Any:
         """How far a pipe with a rollout is opened."""

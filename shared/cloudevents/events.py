@@ -19,6 +19,9 @@ from shared.contracts.timestamps import format_time, parse_time
 WRAPPED_TYPE = "hifi.event"
 """The `type` of an event that was sent as plain JSON."""
 
+_QUAD = 4
+"""Characters of base64 that stand together, padding included."""
+
 _BINARY_FIX = "set datacontenttype to what the bytes are, for example application/octet-stream"
 
 
@@ -139,6 +142,8 @@ def _binary_data(encoded: object, content_type: str | None) -> tuple[str | None,
     try:
         data = base64.b64decode(encoded, validate=True)  # type: ignore[arg-type]
     except (TypeError, ValueError, binascii.Error):
+        data = None
+    if data is None or len(str(encoded)) % _QUAD:  # Python accepts surplus padding, Spark does not
         return Refusal("data_base64 is not base64", "data_base64", "encode the bytes as RFC 4648, section 4")
     if not _is_json(content_type):
         return None, str(encoded)

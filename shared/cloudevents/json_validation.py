@@ -1,6 +1,7 @@
 """Strict JSON validation: what RFC 8259 allows and every later node can read."""
 
 import json
+import math
 import re
 from collections.abc import Iterable
 from itertools import accumulate, chain
@@ -16,6 +17,11 @@ _decoder = msgspec.json.Decoder()
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _NUMERIC = bytes(ord("0") if chr(byte) in "-+.0123456789eE" else ord(" ") for byte in range(256))
 _LONG_NUMBER = b"0" * (MAX_NUMBER_CHARACTERS + 1)
+_DOUBLE_DIGITS: Final = 309
+"""Of the largest double: shorter integers are in its range."""
+
+_LARGE_NUMBER = b"0" * _DOUBLE_DIGITS
+_INTEGER = re.compile(rb"(?<![\d.eE+-])-?(\d{%d,})(?![\d.eE])" % _DOUBLE_DIGITS)
 _NAME = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)"(?=[ \t\r\n]*(:?))', re.DOTALL)
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
 _NOT_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
@@ -67,12 +73,10 @@ def check_limits(raw: bytes) -> Refusal | None:
 
 
 def _too_long(raw: bytes) -> Refusal | None:
-    if len(raw) <= MAX_NUMBER_CHARACTERS:
+    if len(raw) < _DOUBLE_DIGITS:
         return None
-    if _has_long_number(raw) and _has_long_number(_STRING.sub(b'""', raw)):
-        return Refusal(
-            f"a number of more than {MAX_NUMBER_CHARACTERS} characters", "$", "send it as a string"
-        )
+    if _LARGE_NUMBER in raw.translate(_NUMERIC) and (refusal := _too_large(_STRING.sub(b'""', raw))):
+        return refusal
     if len(raw) > MAX_NAME_CHARACTERS and any(
         found[2] and len(found[1]) > MAX_NAME_CHARACTERS for found in _NAME.finditer(raw)
     ):
@@ -80,10 +84,20 @@ def _too_long(raw: bytes) -> Refusal | None:
     return None
 
 
-def _has_long_number(raw: bytes) -> bool:
-    """Whether too many characters in a row are those of numbers; a regular expression would look at each run
-    again from each of its characters."""
-    return _LONG_NUMBER in raw.translate(_NUMERIC)
+def _too_large(raw: bytes) -> Refusal | None:
+    """The refusal of a number that is too long or large, in a text without its strings.
+
+    First whether too many characters in a row are those of numbers: a regular expression would look at each
+    run again from each of its characters.
+    """
+    numeric = raw.translate(_NUMERIC)
+    if _LONG_NUMBER in numeric:
+        return Refusal(
+            f"a number of more than {MAX_NUMBER_CHARACTERS} characters", "$", "send it as a string"
+        )
+    if _LARGE_NUMBER in numeric and any(math.isinf(float(found)) for found in _INTEGER.findall(raw)):
+        return _OUT_OF_RANGE
+    return None
 
 
 def nested_too_deep() -> Refusal:

@@ -10,16 +10,19 @@ from shared.connectors.spec import OptionFault, OptionHost
 from shared.contracts.documents import SecretRef
 
 Region = Annotated[
-    str, Meta(pattern="^[a-z]{2}(-[a-z]+)+-[0-9]{1,2}$", description="an AWS region, for example eu-west-1")
+    str,
+    Meta(
+        pattern=r"^[a-z]{2}(-[a-z]+)+-[0-9]{1,2}$(?!\n)", description="an AWS region, for example eu-west-1"
+    ),
 ]
 AccessKeyId = Annotated[
-    str, Meta(pattern="^[A-Za-z0-9_]{8,128}$", description="id of an access key, for example AKIA...")
+    str, Meta(pattern=r"^[A-Za-z0-9_]{8,128}$(?!\n)", description="id of an access key, for example AKIA...")
 ]
 SecretKey = Annotated[SecretRef, Meta(description="the key's secret by name, for example secret://acme/aws")]
 Endpoint = Annotated[
     str,
     Meta(
-        pattern=r"^https?://[^\s?#]+$",
+        pattern=r"^https?://[^\s?#]+$(?!\n)",
         description="URL of a service that speaks like AWS; leave it out for AWS itself",
     ),
 ]

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 from shared.connectors.spec import ConnectorSpec, OptionFault, OptionHost
 from shared.contracts.documents import SecretRef
 
-_INDEX: Final = r"^[a-z0-9.][a-z0-9._-]{0,254}$"
+_INDEX: Final = r"^[a-z0-9.][a-z0-9._-]{0,254}$(?!\n)"
 _URL_FIX: Final = "write it like https://es.example.com"
 
 
@@ -20,7 +20,8 @@ class Options(Struct, kw_only=True, frozen=True):
     url: Annotated[
         str,
         Meta(
-            pattern=r"^https?://[^\s?#]+$", description="of the cluster, for example https://es.example.com"
+            pattern=r"^https?://[^\s?#]+$(?!\n)",
+            description="of the cluster, for example https://es.example.com",
         ),
     ]
     index: Annotated[str, Meta(pattern=_INDEX, description="an index, alias or data stream, lower-case")]

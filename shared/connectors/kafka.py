@@ -32,7 +32,7 @@ class Options(Struct, kw_only=True, frozen=True):
         Meta(min_length=1, max_length=20, description="a list, for example [kafka.example.com:9093]"),
     ]
     topic: Annotated[
-        str, Meta(pattern="^[a-zA-Z0-9._-]{1,249}$", description="name of a topic that there is")
+        str, Meta(pattern=r"^[a-zA-Z0-9._-]{1,249}$(?!\n)", description="name of a topic that there is")
     ]
     tls: Annotated[bool, Meta(description="true, or false for brokers on the same machine")] = True
     ca: Annotated[str, Meta(description="PEM certificates, where no public authority signed")] | None = None

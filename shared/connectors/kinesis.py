@@ -19,7 +19,7 @@ REQUEST_BYTES: Final = 4 * 1024 * 1024
 class Options(Struct, kw_only=True, frozen=True):
     """How to reach a stream."""
 
-    stream: Annotated[str, Meta(pattern="^[a-zA-Z0-9_.-]{1,128}$", description="name of the stream")]
+    stream: Annotated[str, Meta(pattern=r"^[a-zA-Z0-9_.-]{1,128}$(?!\n)", description="name of the stream")]
     region: Region
     access_key_id: AccessKeyId
     secret_access_key: SecretKey

@@ -13,14 +13,14 @@ class Options(Struct, kw_only=True, frozen=True):
     """How to reach a bucket."""
 
     bucket: Annotated[
-        str, Meta(pattern="^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$", description="name of the bucket")
+        str, Meta(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$(?!\n)", description="name of the bucket")
     ]
     region: Region
     access_key_id: AccessKeyId
     secret_access_key: SecretKey
     prefix: Annotated[
         str,
-        Meta(pattern="^[A-Za-z0-9_./=-]{0,512}$", description="begins each object's name: raw/"),
+        Meta(pattern=r"^[A-Za-z0-9_./=-]{0,512}$(?!\n)", description="begins each object's name: raw/"),
     ] = ""
     endpoint: Endpoint | None = None
 

@@ -32,7 +32,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from shared.contracts.documents import Document, Source, kind_of
+from shared.contracts.documents import Document, Source, kind_of, same
 
 DOCUMENTS_TABLE: Final = "hifi-documents"
 """The table's name on a local side, and where nothing else is said."""
@@ -211,7 +211,7 @@ def next_versions(
         found = live_version(former)
         if change.expected is not None and change.expected != found:
             raise VersionConflictError(change.key, change.expected, found)
-        if (former.document if former else None) != change.document:
+        if not same(former.document if former else None, change.document):
             version = former.version + 1 if former else 1
             written.append(
                 StoredDocument(

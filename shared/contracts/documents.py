@@ -56,6 +56,17 @@ TenantName = tuple[str, str]
 
 DEFAULT_CONNECTOR: Final = "webhook"
 
+Rate = Annotated[float, Meta(ge=0.001)]
+"""Events per second. A much smaller one, shared by a side's processes, would round to none."""
+
+
+_strictly = msgspec.json.Encoder(order="sorted")
+
+
+def same(one: object, other: object) -> bool:
+    """Whether two documents, or what holds them, say the same: 1 and true do not, although 1 == True."""
+    return one is other or (one == other and _strictly.encode(one) == _strictly.encode(other))
+
 
 class Source(Struct, tag="source", tag_field="kind", kw_only=True, frozen=True):
     """Where a tenant's events come from. A write key names it."""
@@ -65,7 +76,7 @@ class Source(Struct, tag="source", tag_field="kind", kw_only=True, frozen=True):
     write_keys: Annotated[list[Annotated[str, Meta(min_length=8)]], Meta(min_length=1)]
     """Bearer keys. `sealed` replaces each by its digest: the topic never holds a key."""
 
-    rate_limit: Annotated[float, Meta(gt=0)] | None = None
+    rate_limit: Rate | None = None
     """Events per second for each collect process, with a burst of two seconds' worth; None is no limit."""
 
 
@@ -82,7 +93,7 @@ class Limits(Struct, kw_only=True, frozen=True):
     requests: Annotated[int, Meta(ge=1, le=64)] = 8
     """Requests in the air to it at the same time."""
 
-    rate: Annotated[float, Meta(gt=0)] | None = None
+    rate: Rate | None = None
     """Events a second, after a burst of one second's worth; None is without limit."""
 
 

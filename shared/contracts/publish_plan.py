@@ -13,6 +13,7 @@ from shared.contracts.documents import (
     Entry,
     encode_entry,
     kind_of,
+    same,
     sealed,
     topic_key,
 )
@@ -47,7 +48,7 @@ def step_of(document: Document, published: Catalogue) -> PlannedDocument:
     former = published.entries.get(key)
     if former is None:
         return PlannedDocument(key, Entry(version=1, document=document), Change.CREATED)
-    if former.document == document:
+    if same(former.document, document):
         return PlannedDocument(key, former, Change.UNCHANGED)
     return PlannedDocument(key, Entry(version=former.version + 1, document=document), Change.CHANGED)
 

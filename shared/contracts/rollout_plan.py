@@ -10,7 +10,7 @@ FULL_SHARE: Final = 100.0
 """Percent of the matching events that a pipe takes once it is open."""
 
 MOST_STEPS: Final = 20
-_DURATION: Final = r"^[1-9][0-9]{0,3}[smhd]$"
+_DURATION: Final = r"^[1-9][0-9]{0,3}[smhd]$(?!\n)"
 _UNIT_MS: Final = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 Share = Annotated[float, Meta(gt=0, le=FULL_SHARE)]

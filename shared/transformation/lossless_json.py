@@ -24,7 +24,7 @@ ExactFloat.__name__ = "float"
 
 def _number(text: str) -> float:
     number = float(text)
-    if repr(number) == text:
+    if msgspec.json.encode(number) == text.encode():
         return number
     written = ExactFloat(number)
     written.text = text

@@ -30,7 +30,10 @@ class CatalogueReader:
         return self._all
 
     def refresh(self) -> None:
-        """Read what changed. A tenant's documents are as they stood at one version, never half of a bundle.
+        """Read what changed. A tenant's documents are as they were at one version, never half of a bundle.
+
+        What a tenant writes meanwhile is left to the next time, so that others do not wait for one that goes
+        on writing; only what was never read yet is read until it stands still.
 
         Raises:
             StoreError: if the table cannot be read; what was read stays.
@@ -38,11 +41,15 @@ class CatalogueReader:
         for tenant in tuple(self._read_again):
             self._keep(tenant, self._table.documents(tenant))
             self._read_again.discard(tenant)
-        found = self._table.catalogues()
-        while moved := {name: at for name, at in found.items() if self._versions.get(name) != at}:
+        moved = self._moved(self._table.catalogues())
+        while moved:
             read = {tenant: self._table.documents(tenant) for tenant in moved}
             found = self._table.catalogues()
             self._take(moved, read, found)
+            moved = {name: at for name, at in self._moved(found).items() if name not in self._versions}
+
+    def _moved(self, found: Mapping[str, int]) -> Mapping[str, int]:
+        return {name: at for name, at in found.items() if self._versions.get(name) != at}
 
     def forget(self, deletions: Iterable[StoredDocument]) -> None:
         """Take deletions that are old out of the table's documents, and out of memory at the next refresh.

@@ -14,6 +14,7 @@ from shared.contracts.documents import (
     Source,
     encode_entry,
     kind_of,
+    same,
     topic_key,
 )
 from shared.contracts.publish_plan import Records, document_key
@@ -62,7 +63,7 @@ class Difference(Struct, frozen=True, kw_only=True):
 
 def difference(wanted_entries: Entries, published: Entries) -> Difference:
     """What to publish. A source that only moves to another key is open already, and stays so."""
-    lacking = {key: entry for key, entry in wanted_entries.items() if published.get(key) != entry}
+    lacking = {key: entry for key, entry in wanted_entries.items() if not same(published.get(key), entry)}
     sources = (each.document for each in published.values() if isinstance(each.document, Source))
     open_sources = {document_key(source) for source in sources}
     opened = {

@@ -8,7 +8,7 @@ from msgspec import Struct
 from pipelines.control.provision.reconciliation import Entries
 from shared.contracts.document_items import KEPT_MS, DocumentKey, StoredDocument
 from shared.contracts.document_status import State
-from shared.contracts.documents import LIVE_SECONDS, OWN_TENANTS, Entry, Source, topic_key
+from shared.contracts.documents import LIVE_SECONDS, OWN_TENANTS, Entry, Source, same, topic_key
 from shared.contracts.heartbeats import Usage, lacking
 
 _OPENS: Final = f"a new source is opened when its pipes are in force, after {LIVE_SECONDS} s at the latest"
@@ -71,5 +71,5 @@ def _state(each: StoredDocument, entry: Entry | None) -> tuple[State, str]:
         return (State.PUBLISHED if entry is None else State.PENDING), ""
     if entry is None:
         return (State.HELD, _OPENS) if isinstance(each.document, Source) else (State.PENDING, "")
-    same = entry == Entry(version=each.version, document=each.document)
-    return (State.PUBLISHED if same else State.PENDING), ""
+    published = same(entry, Entry(version=each.version, document=each.document))
+    return (State.PUBLISHED if published else State.PENDING), ""

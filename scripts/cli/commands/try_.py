@@ -1,6 +1,5 @@
 """`hifi try`."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +14,7 @@ from scripts.local.documents import documents_at
 from scripts.terminal import REFUSED, out, plain_table, printable
 from shared.contracts.document_items import DocumentKey
 from shared.runtime.errors import OperatorError, UsageError
+from shared.transformation import lossless_json
 
 
 def try_(  # noqa: PLR0913, PLR0917 - one parameter an option
@@ -37,7 +37,7 @@ def try_(  # noqa: PLR0913, PLR0917 - one parameter an option
     whose = live_document(documents, named, tenant).tenant
     found = documents.tried(whose, _event(event), source, pipe)
     if as_json:
-        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        typer.echo(msgspec.json.format(lossless_json.encode(found), indent=2).decode())
     else:
         _show(found)
     if not any(each["leaves"] for each in found):
@@ -68,7 +68,11 @@ def _why(each: Any) -> str:
         return str(each["problem"]["detail"])
     if each["unmet"]:
         unmet = each["unmet"]
-        return f"{unmet['path']} is not {json.dumps(unmet['wanted'], ensure_ascii=False)}: {unmet['found']}"
+        return f"{unmet['path']} is not {_text(unmet['wanted'])}: {_text(unmet['found'])}"
     if not each["sample"]["taken"]:
         return f"not among the {each['sample']['percent']:g} % that sample and ramp let through"
-    return json.dumps(each["event"], ensure_ascii=False)
+    return _text(each["event"])
+
+
+def _text(value: Any) -> str:
+    return lossless_json.encode(value).decode()

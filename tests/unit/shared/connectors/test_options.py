@@ -29,6 +29,13 @@ def paths(connector: str, **changes: object) -> set[str]:
 
 
 @pytest.mark.parametrize("connector", GOOD)
+def test_no_text_of_an_option_may_end_in_a_line_feed(connector: str) -> None:
+    for name, value in GOOD[connector].items():
+        if isinstance(value, str):
+            assert paths(connector, **{name: value + "\n"}) == {f"$.options.{name}"}
+
+
+@pytest.mark.parametrize("connector", GOOD)
 def test_the_least_that_is_needed_is_enough(connector: str) -> None:
     assert not paths(connector)
     assert paths(connector, unheard_of=1) == {"$.options.unheard_of"}

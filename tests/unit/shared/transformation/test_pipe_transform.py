@@ -113,6 +113,11 @@ def test_data_that_is_passed_on_means_the_same(text: str) -> None:
     assert read(lossless_json.encode(lossless_json.decode(text))) == read(text)
 
 
+@pytest.mark.parametrize("text", ["1.10", "1e-07", "1e+16", "1E2", "1.7976931348623157e+308", "-0.0", "1e16"])
+def test_a_number_that_is_passed_on_is_written_as_received(text: str) -> None:
+    assert data("data", text.encode()) == text
+
+
 EXPRESSIONS = [
     "@", "a", "a.b", "a[0]", "a[-1]", "*", "a.*", "[*].a", "[].b", "[]", "[?a]", "[?a==b]", "[?@ > `1`]",
     "[::-1]", "{x: a, y: b}", "[a, b]", "a || b", "a && b", "!a", "a == b", "a != b", "length(@)", "keys(@)",

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from itertools import islice
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,6 +24,7 @@ from shared.contracts.documents import (
     Destination,
     Document,
     Entry,
+    Pipe,
     Source,
     decode_entry,
     kind_of,
@@ -39,6 +41,10 @@ def source(name: str, tenant: str = "acme", limit: float | None = None) -> Sourc
 
 def destination(name: str, tenant: str = "acme", timeout: float = 5.0) -> Destination:
     return Destination(name=name, tenant=tenant, timeout_seconds=timeout)
+
+
+def pipe(match: dict[str, Any]) -> Pipe:
+    return Pipe(name="p", tenant="acme", source="s", destination="d", match=match)
 
 
 def entries(*documents: Document, version: int = 1) -> Entries:
@@ -65,6 +71,13 @@ def applied(published: Entries, records: Records) -> Entries:
         else:
             after[key] = decode_entry(value)
     return after
+
+
+def test_true_in_place_of_1_is_a_change_for_a_pattern_and_so_for_the_topic() -> None:
+    one, true = (pipe(match={"data": {"active": [value]}}) for value in (1, True))
+    assert one == true  # for Python
+    assert set(difference(entries(true), entries(one)).changed) == set(entries(true))
+    assert difference(entries(true), entries(pipe(match={"data": {"active": [True]}}))).empty
 
 
 documents = st.builds(

@@ -169,6 +169,8 @@ def test_data_of_a_text_format_is_a_string(data: str) -> None:
         (b'{"a":-Infinity}', "-Infinity"),
         (b'{"a":1e400}', "range"),
         (b'{"a":' + b"9" * 5000 + b"}", "range"),
+        (b'{"a":-' + b"9" * 309 + b"}", "range"),
+        (b'{"a":[1' + b"0" * 309 + b"]}", "range"),
         (b"[" * 100_000, "nested"),
         (b'{"a":01}', "not JSON"),
         (b'{"a":0.' + b"1" * 999 + b"}", "1000 characters"),
@@ -181,3 +183,22 @@ def test_data_of_a_text_format_is_a_string(data: str) -> None:
 )
 def test_the_refusal_names_what_is_wrong(raw: bytes, word: str) -> None:
     assert word in refuse(raw).detail
+
+
+@pytest.mark.parametrize("number", ["1" + "0" * 308, "-1" + "0" * 308, "9" * 400 + "e-300", "0." + "1" * 400])
+def test_long_numbers_within_a_doubles_range_are_taken(number: str) -> None:
+    data = f'{{"a":"{"9" * 400}","b":{number}}}'
+    assert take(raw_event(data)).data == data
+
+
+@given(st.text("QUJD9+/=", max_size=12))
+def test_base64_is_whole_quads_as_every_later_node_reads_it(encoded: str) -> None:
+    raw = raw_event("0", datacontenttype="text/plain")
+    raw = raw.replace(b'"data" : 0', f'"data_base64" : "{encoded}"'.encode())
+    padding = encoded[-2:].count("=")
+    body = encoded.removesuffix("=").removesuffix("=") if padding else encoded
+    valid = "=" not in body and len(encoded) % 4 == 0
+    if valid:
+        assert take(raw).data_base64 == encoded
+    else:
+        assert refuse(raw).field == "data_base64"

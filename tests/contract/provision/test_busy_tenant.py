@@ -1,0 +1,68 @@
+"""A tenant that goes on writing holds up nothing of the others."""
+
+from collections.abc import Sequence
+
+from pipelines.control.provision.catalogue_reader import CatalogueReader
+from shared.contracts.document_items import StoredDocument, change_of
+from shared.contracts.documents import Destination
+from shared.dynamodb.document_table import DocumentTable
+from tests.contract.provision.conftest import TABLE
+
+BUSY, QUIET = "busy", "quiet"
+
+
+class BusyTable(DocumentTable):
+    """A table in which a tenant writes whenever its documents have just been read, so often as is left."""
+
+    left = 0
+
+    def documents(self, tenant: str) -> Sequence[StoredDocument]:
+        found = super().documents(tenant)
+        if tenant == BUSY and self.left:
+            self.left -= 1
+            self.put(BUSY, len(found) + self.left + 1.0)
+        return found
+
+    def put(self, tenant: str, timeout: float) -> None:
+        """The tenant's only document, in another version."""
+        document = Destination(name="d", tenant=tenant, timeout_seconds=timeout)
+        self.write(tenant, [change_of(document)], by="ann", at_ms=1)
+
+
+def timeouts(reader: CatalogueReader) -> dict[str, float]:
+    found = (each.document for each in reader.documents)
+    return {each.tenant: each.timeout_seconds for each in found if isinstance(each, Destination)}
+
+
+def test_what_others_write_is_read_while_one_tenant_goes_on_writing(
+    table: DocumentTable, endpoint: str
+) -> None:
+    busy = BusyTable(TABLE, endpoint)
+    for tenant in (BUSY, QUIET):
+        busy.put(tenant, 20.0)
+    reader = CatalogueReader(busy)
+    reader.refresh()
+    assert timeouts(reader) == {BUSY: 20.0, QUIET: 20.0}
+
+    busy.left = 5
+    for tenant in (BUSY, QUIET):
+        busy.put(tenant, 30.0)
+    reader.refresh()
+    assert busy.left == 4, "one look reads what changes under it once"
+    assert timeouts(reader) == {BUSY: 20.0, QUIET: 30.0}
+
+    busy.left = 0
+    reader.refresh()
+    assert timeouts(reader) == {BUSY: 6.0, QUIET: 30.0}
+
+
+def test_a_catalogue_that_was_never_read_is_whole_before_anything_is_decided(
+    table: DocumentTable, endpoint: str
+) -> None:
+    busy = BusyTable(TABLE, endpoint)
+    for tenant in (BUSY, QUIET):
+        busy.put(tenant, 20.0)
+    busy.left = 3
+    reader = CatalogueReader(busy)
+    reader.refresh()
+    assert timeouts(reader) == {BUSY: 2.0, QUIET: 20.0}
