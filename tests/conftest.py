@@ -23,6 +23,7 @@ from shared.contracts.publish_plan import COMPLETE
 from shared.contracts.topics import Topic, topic_specs
 from shared.kafka.admin import admin_client, ensure_topics
 from shared.kafka.config_topic import publish
+from tests.harness.lone_broker import QUICK_TO_COMPILE
 
 # No deadline for an example, nor for making it: a busy machine is slow, not wrong.
 _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -72,13 +73,14 @@ def read_descriptions_once() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def brokers(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[Cluster]:
     """Three real brokers on free ports, without topics: `bootstrap`, `kill(n)`, `start(n)`, `wait_healthy()`.
 
     A test that kills one starts it again and waits until the cluster is healthy.
     """
     side = Side(root=tmp_path_factory.mktemp("brokers"), port=free_base(), partitions=2)
-    with Cluster(side, ensure_jars(print).broker) as cluster:
+    flags = (QUICK_TO_COMPILE,) if pytestconfig.getoption("--tier") == "test" else ()
+    with Cluster(side, ensure_jars(print).broker, flags) as cluster:
         yield cluster
 
 

@@ -128,4 +128,4 @@ def test_a_destination_that_refuses_leaves_every_event_in_dead_letter(topics: st
         publish(topics, f"{receiver.url}/sink")
         with hops(topics):
             collect(topics)
-            eventually(lambda: len(visible_ids(topics)) == EVENTS, 120)
+            eventually(lambda: len(visible_ids(topics)) == EVENTS, 120, every=0.3)

@@ -53,6 +53,7 @@ def test_topics_are_made_once_and_grow_but_never_shrink(topics: str) -> None:
     eventually(lambda: topic_partitions(admin)[Topic.EVENTS] == 3, what="the broker that is asked knows it")
 
 
+@pytest.mark.proof  # in `make test` with all brokers of a whole side: tests/integration/test_faults.py
 def test_acknowledged_records_survive_the_kill_of_a_broker(brokers: Cluster, topics: str) -> None:
     values = [f"{n}".encode() for n in range(100)]
     assert _produce(topics, Topic.LEDGER, values) == [None] * 100

@@ -81,9 +81,9 @@ def sing(topics: str, tmp_path: Path) -> Iterator[Sing]:
         one.kill()
 
 
-@pytest.fixture
-def collect(topics: str, tmp_path: Path) -> Iterator[CollectProcess]:
-    process = CollectProcess(topics, tmp_path / "collect.log")
+@pytest.fixture(scope="module")
+def collect(configured: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[CollectProcess]:
+    process = CollectProcess(configured, tmp_path_factory.mktemp("collect") / "collect.log")
     try:
         process.wait_ready()
         yield process

@@ -55,7 +55,7 @@ def test_records_leave_when_they_are_due_and_the_unreadable_for_quarantine(topic
     put(side, Topic.RETRY_IN_5M, range(3, 6), soon)
     put(side, Topic.RETRY_IN_30S, range(6, 9), soon)
     put_at = wall_clock()
-    eventually(lambda: written(topics) == 9 and len(side.all_of(Topic.QUARANTINE)) == 2, PATIENT)
+    eventually(lambda: written(topics) == 9 and len(side.all_of(Topic.QUARANTINE)) == 2, PATIENT, every=0.3)
 
     found = {message.key(): message for message in side.all_of(Topic.RETRY_OUT)}
     assert set(found) == {key(number) for number in range(9)}
@@ -114,7 +114,7 @@ def test_a_full_queue_that_a_suspended_member_lost_and_got_back_is_read_again(
     eventually(lambda: members(topics) == 0, PATIENT, "the brokers give its partitions away", every=0.5)
     process.process.send_signal(signal.SIGCONT)
     eventually(lambda: process.log.read_text().count("partitions assigned") > 1, PATIENT, "it lost them")
-    eventually(lambda: left_over(topics) == 0, 2 * PATIENT)
+    eventually(lambda: left_over(topics) == 0, 2 * PATIENT, every=0.5)
     assert distinct(topics, Topic.RETRY_OUT) == FULL
 
 

@@ -17,6 +17,7 @@ from shared.runtime.jvm import java
 from shared.runtime.kafka_config import client_config, spark_source_options
 from shared.spark.session import CHECKPOINTS_ON_S3
 from tests.harness.iam_broker import IamBroker, iam_broker
+from tests.harness.lone_broker import QUICK_TO_COMPILE
 from tests.harness.pod_identity import pod_identity
 
 MSK = "iam://b-1.hifi.a1b2c3.c2.kafka.eu-west-1.amazonaws.com:9098"
@@ -69,7 +70,10 @@ def test_the_images_jars_have_every_class_of_the_twins_settings_and_a_consumer_i
     needed = {"key.deserializer": kafka, "value.deserializer": kafka}
     given = {name.removeprefix("kafka."): value for name, value in options.items()} | needed
     done = subprocess.run(
-        [java(), "-cp", jars, source, *names, *(f"{name}={value}" for name, value in given.items())],
+        [
+            *(java(), QUICK_TO_COMPILE, "-XX:+UseSerialGC", "-cp", jars, source, *names),
+            *(f"{name}={value}" for name, value in given.items()),
+        ],
         env={**os.environ, "HIFI_CLIENT_RACK": "euw1-az2"},
         capture_output=True,
         text=True,

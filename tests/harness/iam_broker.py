@@ -15,6 +15,7 @@ from scripts.local.process_marks import OF_SIDE
 from scripts.local.side import Side
 from shared.kafka.admin import wait_for_brokers
 from shared.runtime.jvm import MAPS, java
+from tests.harness.lone_broker import single_copies
 from tests.harness.pod_identity import KEY, REGION, SECRET
 
 _VALIDATOR = Path(__file__).with_name("MskTokens.java")
@@ -71,11 +72,7 @@ def _properties(side: Side, keystore: Path) -> dict[str, str]:
     """One broker alone, with a listener for the test and one as MSK's."""
     plain, secured = (f"{HOST}:{side.broker_port(number)}" for number in (1, 2))
     controller = f"{HOST}:{side.controller_port(1)}"
-    alone = ("default.replication.factor", "min.insync.replicas", "offsets.topic.replication.factor")
-    transactions = ("transaction.state.log.replication.factor", "transaction.state.log.min.isr")
-    shares = ("share.coordinator.state.topic.replication.factor", "share.coordinator.state.topic.min.isr")
     return {
-        "controller.quorum.voters": f"1@{controller}",
         "listeners": f"PLAINTEXT://{plain},SASL_SSL://{secured},CONTROLLER://{controller}",
         "advertised.listeners": f"PLAINTEXT://{plain},SASL_SSL://{secured}",
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,CONTROLLER:PLAINTEXT",
@@ -85,7 +82,7 @@ def _properties(side: Side, keystore: Path) -> dict[str, str]:
         f"{_LISTENER}.oauthbearer.sasl.jaas.config": f'{_LOGIN} required unsecuredLoginStringClaim_sub="b";',
         f"{_LISTENER}.oauthbearer.sasl.server.callback.handler.class": _VALIDATOR.stem,
         "auto.create.topics.enable": "true",
-        **dict.fromkeys((*alone, *transactions, *shares), "1"),
+        **single_copies(side),
     }
 
 

@@ -1,12 +1,13 @@
 """Records of every tallied topic, and a recount of them in plain Python."""
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import msgspec
 import numpy as np
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.control.audit.aggregation import tallied
@@ -117,14 +118,23 @@ def frame(spark: SparkSession, records: Iterable[Record]) -> DataFrame:
     return one_partition(spark, found, _RECORD)
 
 
-def audited(spark: SparkSession, *records: Record) -> list[Range]:
-    """The ledger's ranges of these records, in the order of topics; offsets start at 0 in each."""
-    offsets: Counter[tuple[str, int]] = Counter()
-    ordered = sorted(records, key=lambda record: (list(Topic).index(record.topic), record.partition))
-    for record in ordered:
-        record.offset = offsets[record.topic, record.partition]
-        offsets[record.topic, record.partition] += 1
-    return list(tallied(rows(frame(spark, ordered)).toArrow().to_batches()))
+def audited(spark: SparkSession, cases: Sequence[Sequence[Record]]) -> list[list[Range]]:
+    """The ledger's ranges of each case's records, in the order of topics; offsets start at 0 in each.
+
+    One job for all: each case is a partition.
+    """
+    records = [record for number, case in enumerate(cases) for record in _placed(case, number)]
+    table = rows(frame(spark, records)).toArrow()
+    mine = (table.filter(pc.equal(table["partition"], number)) for number in range(len(cases)))
+    return [list(tallied(each.to_batches())) for each in mine]
+
+
+def _placed(records: Sequence[Record], partition: int) -> Iterator[Record]:
+    """The records, in the order of topics, in one partition of each."""
+    offsets: Counter[Topic] = Counter()
+    for record in sorted(records, key=lambda record: list(Topic).index(record.topic)):
+        yield replace(record, partition=partition, offset=offsets[record.topic])
+        offsets[record.topic] += 1
 
 
 def only(ranges: list[Range]) -> Tally:

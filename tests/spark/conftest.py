@@ -1,6 +1,7 @@
 """One Spark session for all tests of DataFrame functions, with the flags the nodes run with."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -22,9 +23,22 @@ def spark_settings(tmp_path_factory: pytest.TempPathFactory) -> SparkSettings:
         checkpoints=str(tmp_path_factory.mktemp("checkpoints")),
         jars=jars,
         class_archive=spark_archive(jars).file,
-        # Each plan runs once or twice here, too rarely for code compiled by C2.
-        java_options="-XX:+UseParallelGC -XX:TieredStopAtLevel=1",
+        # Each plan runs once or twice here, too rarely for code compiled by C2. The classes of all the plans
+        # have room from the start: each step by which it grows is a full collection.
+        java_options="-XX:+UseParallelGC -XX:TieredStopAtLevel=1 -XX:MetaspaceSize=256m "
+        "-XX:ReservedCodeCacheSize=128m",
     )
+
+
+@pytest.fixture(scope="module")
+def given(request: pytest.FixtureRequest) -> dict[str, tuple[Any, ...]]:
+    """By test, what the marks `given` of this module say.
+
+    A module's fixture makes one job of all of it: building and planning a query takes Spark seconds, and one
+    more row nothing.
+    """
+    marks = ((item, item.get_closest_marker("given")) for item in request.session.items)
+    return {item.nodeid: mark.args for item, mark in marks if mark and item.path == request.path}
 
 
 @pytest.fixture(scope="package")  # stops here, so that later measurements have the machine to themselves

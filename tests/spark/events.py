@@ -1,11 +1,12 @@
 """Kafka rows as the Spark source gives them, for tests of the nodes' DataFrame functions."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
 
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from shared.contracts.headers import attribute_header
+from shared.contracts.headers import ORIGIN, attribute_header
+from shared.contracts.topics import Topic
 
 Headers = list[tuple[str, str | bytes | None]]
 """Headers as confluent-kafka takes them."""
@@ -34,10 +35,39 @@ def event_headers(attributes: Mapping[str, str] = ATTRIBUTES, **stamps: str) -> 
     return headers({"ce_specversion": "1.0", **named, **STAMPS, **stamps})
 
 
-def kafka_rows(
-    spark: SparkSession, topic: str, records: Iterable[tuple[bytes | None, Headers | None]]
-) -> DataFrame:
-    """Records (value, headers) of one partition of a topic, with offsets from 0."""
+Given = tuple[bytes | None, Headers | None]
+"""Value and headers of a record."""
+
+_BETWEEN: Final = 99
+"""The partition of the records that separate cases."""
+
+
+def by_case(
+    spark: SparkSession,
+    topic: Topic,
+    cases: Sequence[Sequence[Given]],
+    node: Callable[[DataFrame], DataFrame],
+) -> list[list[Row]]:
+    """What a node makes of each case's records, whose offsets start at 0; one job for all of them.
+
+    After each case comes a record without anything, which the node puts in quarantine: rows keep their order.
+    """
+    rows: list[tuple[Any, ...]] = []
+    for number, case in enumerate(cases):
+        rows += [(None, value, topic.value, 0, offset, heads) for offset, (value, heads) in enumerate(case)]
+        rows.append((None, None, topic.value, _BETWEEN, number, None))
+    found: list[list[Row]] = [[]]
+    for row in node(one_partition(spark, rows, KAFKA_ROW)).collect():
+        if header_map(row).get(ORIGIN, "").startswith(f"{topic}/{_BETWEEN}/"):
+            found.append([])
+        else:
+            found[-1].append(row)
+    assert len(found) == len(cases) + 1
+    return found[:-1]
+
+
+def kafka_rows(spark: SparkSession, topic: str, records: Iterable[Given]) -> DataFrame:
+    """Records of one partition of a topic, with offsets from 0."""
     rows = [(None, value, topic, 0, offset, heads) for offset, (value, heads) in enumerate(records)]
     return one_partition(spark, rows, KAFKA_ROW)
 
@@ -45,14 +75,6 @@ def kafka_rows(
 def one_partition(spark: SparkSession, rows: Iterable[tuple[Any, ...]], schema: str) -> DataFrame:
     """Rows as one task: the session has many slots, and a task costs more than a row."""
     return spark.createDataFrame(list(rows), schema).coalesce(1)
-
-
-def by_topic(rows: DataFrame) -> dict[str, list[Row]]:
-    """Collected rows, grouped by the topic they would be written to."""
-    found: dict[str, list[Row]] = {}
-    for row in rows.collect():
-        found.setdefault(row["topic"], []).append(row)
-    return found
 
 
 def header_map(row: Row) -> dict[str, Any]:

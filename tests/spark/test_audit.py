@@ -1,15 +1,17 @@
 """Records of each tallied topic in the ledger: tenant, minute, place and lag."""
 
 from collections import Counter
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import numpy as np
+import pytest
 from pyspark.sql import SparkSession
 
 from shared.contracts.event_hash import id_hash
 from shared.contracts.lag_histogram import merged
-from shared.contracts.ledger import Stage, Tally
+from shared.contracts.ledger import Range, Stage, Tally
 from shared.contracts.topics import Topic
 from tests.spark.audit_records import (
     MINUTE,
@@ -29,13 +31,29 @@ from tests.spark.events import headers
 
 DAY_MS = int(timedelta(days=1).total_seconds() * 1000)
 
+Ledger = list[list[Range]]
+"""The ranges of each list of records that a test is `given`."""
+
+
+@pytest.fixture(scope="module")
+def ledgers(spark: SparkSession, given: dict[str, tuple[list[Record], ...]]) -> dict[str, Ledger]:
+    """By test."""
+    found = iter(audited(spark, [records for cases in given.values() for records in cases]))
+    return {test: [next(found) for _ in cases] for test, cases in given.items()}
+
+
+@pytest.fixture
+def ledger(ledgers: dict[str, Ledger], request: pytest.FixtureRequest) -> Ledger:
+    return ledgers[request.node.nodeid]
+
 
 def hashes(tally: Tally) -> list[int]:
     return sorted(np.frombuffer(tally.hashes, "<u8").tolist())
 
 
-def test_items_of_a_collected_record_count_for_their_source(spark: SparkSession) -> None:
-    (found,) = audited(spark, collected("a", "b", "c"), collected("d"))
+@pytest.mark.given([collected("a", "b", "c"), collected("d")])
+def test_items_of_a_collected_record_count_for_their_source(ledger: Ledger) -> None:
+    ((found,),) = ledger
     (tally,) = found.tallies
     assert (found.topic, found.start, found.end, found.newest_ms) == (Topic.COLLECTED, 0, 2, WRITTEN)
     assert (tally.stage, tally.tenant, tally.minute, tally.name) == (
@@ -63,11 +81,14 @@ _STAGES = {
 }
 
 
-def test_record_of_one_event_counts_as_its_topic_says(spark: SparkSession) -> None:
-    piped: dict[Topic, dict[str, Any]] = {
-        topic: {"hifi_pipe": name} if name else {} for topic, (_, name) in _STAGES.items()
-    }
-    found = {each.topic: each for each in audited(spark, *(event(t, "x", **piped[t]) for t in _STAGES))}
+@pytest.mark.given(
+    [
+        event(topic, "x", **({"hifi_pipe": name} if name else {}))  # type: ignore[arg-type]  # headers alone
+        for topic, (_, name) in _STAGES.items()
+    ]
+)
+def test_record_of_one_event_counts_as_its_topic_says(ledger: Ledger) -> None:
+    found = {each.topic: each for each in ledger[0]}
     assert found.keys() == _STAGES.keys()
     for topic, (stage, name) in _STAGES.items():
         tally = only([found[topic]])
@@ -76,17 +97,21 @@ def test_record_of_one_event_counts_as_its_topic_says(spark: SparkSession) -> No
         assert (tally.first_ms, tally.last_ms, tally.lag_in, tally.inside) == (WRITTEN, WRITTEN, {}, {})
 
 
-def test_waiting_tallies_have_the_latest_due_time(spark: SparkSession) -> None:
-    waiting = (event(Topic.RETRY_IN_30S, hifi_pipe="p", hifi_not_before=str(RECEIVED + n)) for n in (5, 9, 7))
-    assert only(audited(spark, *waiting)).due_ms == RECEIVED + 9
+@pytest.mark.given(
+    [event(Topic.RETRY_IN_30S, hifi_pipe="p", hifi_not_before=str(RECEIVED + n)) for n in (5, 9, 7)]
+)
+def test_waiting_tallies_have_the_latest_due_time(ledger: Ledger) -> None:
+    assert only(ledger[0]).due_ms == RECEIVED + 9
 
 
-def test_copies_of_an_event_are_distinguished_and_the_first_names_the_others(
-    spark: SparkSession,
-) -> None:
-    copies = [event(Topic.OUTBOUND, "x", hifi_pipe=pipe, hifi_pipes="a,b,c") for pipe in "abc"]
-    letter = event(Topic.OUTBOUND, "y", hifi_pipe="a", hifi_pipes="a,b,c", hifi_letter="0/7")
-    found = by_stage(audited(spark, *copies, letter))
+@pytest.mark.given(
+    [
+        *(event(Topic.OUTBOUND, "x", hifi_pipe=pipe, hifi_pipes="a,b,c") for pipe in "abc"),
+        event(Topic.OUTBOUND, "y", hifi_pipe="a", hifi_pipes="a,b,c", hifi_letter="0/7"),
+    ]
+)
+def test_copies_of_an_event_are_distinguished_and_the_first_names_the_others(ledger: Ledger) -> None:
+    found = by_stage(ledger[0])
     assert {stage: sorted(t.name for t in tallies) for stage, tallies in found.items()} == {
         Stage.FIRST: ["a"],
         Stage.FURTHER: ["b", "c"],
@@ -105,8 +130,9 @@ _ENDS = {
 }
 
 
-def test_receipt_counts_each_of_its_events(spark: SparkSession) -> None:
-    found = by_stage(audited(spark, *(receipt("a", "b", result=result) for result in _ENDS)))
+@pytest.mark.given([receipt("a", "b", result=result) for result in _ENDS])
+def test_receipt_counts_each_of_its_events(ledger: Ledger) -> None:
+    found = by_stage(ledger[0])
     assert found.keys() == set(_ENDS.values())
     for (tally,) in found.values():
         assert (tally.name, tally.destination, tally.count) == ("p", "d", 2)
@@ -115,44 +141,55 @@ def test_receipt_counts_each_of_its_events(spark: SparkSession) -> None:
         assert (tally.breaker, tally.lane) == ("closed", "fast")
 
 
-def test_delivered_within_a_second_of_receiving_is_good_to_the_millisecond(spark: SparkSession) -> None:
-    times = [receipt(str(n), departed_ms=RECEIVED + ms) for n, ms in enumerate((0, 999, 1000, 1001, 5000))]
-    tally = only(audited(spark, *times))
+_INSIDE_MS = (0, 999, 1000, 1001, 5000)
+
+
+@pytest.mark.given([receipt(str(n), departed_ms=RECEIVED + ms) for n, ms in enumerate(_INSIDE_MS)])
+def test_delivered_within_a_second_of_receiving_is_good_to_the_millisecond(ledger: Ledger) -> None:
+    tally = only(ledger[0])
     assert (tally.count, tally.good) == (5, 3)
-    assert tally.inside == merged(lag(ms) for ms in (0, 999, 1000, 1001, 5000))
+    assert tally.inside == merged(map(lag, _INSIDE_MS))
 
 
-def test_failures_say_status_and_word(spark: SparkSession) -> None:
-    failed = [
-        receipt("a", "b", result="retry", status=503, reason="unavailable: try later"),
-        receipt("c", result="retry", status=None, reason="connect: refused", breaker="open", lane="slow"),
-        receipt("d", result="retry", status=503, reason="unavailable: other words"),
-    ]
-    tally = only(audited(spark, *failed))
-    assert tally.reasons == {"- connect": 1, "503 unavailable": 3}
-    newest = only(audited(spark, *failed[:2]))
+_FAILED = [
+    receipt("a", "b", result="retry", status=503, reason="unavailable: try later"),
+    receipt("c", result="retry", status=None, reason="connect: refused", breaker="open", lane="slow"),
+    receipt("d", result="retry", status=503, reason="unavailable: other words"),
+]
+
+
+@pytest.mark.given(_FAILED, _FAILED[:2])
+def test_failures_say_status_and_word(ledger: Ledger) -> None:
+    whole, newest = map(only, ledger)
+    assert whole.reasons == {"- connect": 1, "503 unavailable": 3}
     assert (newest.breaker, newest.lane) == ("open", "slow")
 
 
-def test_a_dead_letter_says_why_it_died_only_if_it_was_replayed_before(spark: SparkSession) -> None:
-    refused: dict[str, Any] = {
-        "hifi_pipe": "p",
-        "hifi_status": "404",
-        "hifi_reason": "refused: gone: for good",
-    }
-    away = refused | {"hifi_status": "", "hifi_reason": "time_over: a day"}
-    again = [event(Topic.DEAD_LETTER, each, hifi_letter="0/7", **refused) for each in "ab"]
-    again.append(event(Topic.DEAD_LETTER, "c", hifi_letter="0/7", **away))
-    first = event(Topic.DEAD_LETTER, "d", **refused)
-    tally = only(audited(spark, first, *again))
-    assert (tally.count, tally.reasons) == (4, {"404 refused": 2, "- time_over": 1})
-    assert only(audited(spark, first)).reasons == {}
-    waiting = event(Topic.RETRY_IN_30S, "e", hifi_letter="0/7", **refused)
-    assert only(audited(spark, waiting)).reasons == {}
+_REFUSED: dict[str, Any] = {
+    "hifi_pipe": "p",
+    "hifi_status": "404",
+    "hifi_reason": "refused: gone: for good",
+}
+_AWAY = _REFUSED | {"hifi_status": "", "hifi_reason": "time_over: a day"}
+_DIED_FIRST = event(Topic.DEAD_LETTER, "d", **_REFUSED)
+_DIED_AGAIN = [
+    *(event(Topic.DEAD_LETTER, each, hifi_letter="0/7", **_REFUSED) for each in "ab"),
+    event(Topic.DEAD_LETTER, "c", hifi_letter="0/7", **_AWAY),
+]
+_WAITING_AGAIN = event(Topic.RETRY_IN_30S, "e", hifi_letter="0/7", **_REFUSED)
 
 
-def test_receipt_without_the_time_to_count_from_counts_from_receiving(spark: SparkSession) -> None:
-    assert only(audited(spark, receipt("a", since_ms=[]))).lag_out == lag(300)
+@pytest.mark.given([_DIED_FIRST, *_DIED_AGAIN], [_DIED_FIRST], [_WAITING_AGAIN])
+def test_a_dead_letter_says_why_it_died_only_if_it_was_replayed_before(ledger: Ledger) -> None:
+    together, first, waiting = map(only, ledger)
+    assert (together.count, together.reasons) == (4, {"404 refused": 2, "- time_over": 1})
+    assert first.reasons == {}
+    assert waiting.reasons == {}
+
+
+@pytest.mark.given([receipt("a", since_ms=[])])
+def test_receipt_without_the_time_to_count_from_counts_from_receiving(ledger: Ledger) -> None:
+    assert only(ledger[0]).lag_out == lag(300)
 
 
 _SKEWS = {
@@ -168,26 +205,36 @@ _SKEWS = {
 """By milliseconds of an event's time after its receipt: how many count as late, and its lag, milliseconds."""
 
 
-def test_lag_counts_from_the_moment_that_names_the_minute_and_is_never_negative(spark: SparkSession) -> None:
-    records: list[Record] = []
-    for skew_ms in _SKEWS:
-        of, time = f"skewed{skew_ms}", time_text(RECEIVED + skew_ms)
-        records += [collected("a", time=time, tenant=of), event(Topic.EVENTS, "a", time=time, hifi_tenant=of)]
-    found = Counter((t.tenant, t.late, str(t.lag_out)) for r in audited(spark, *records) for t in r.tallies)
+def _skewed(skew_ms: int) -> list[Record]:
+    of, time = f"skewed{skew_ms}", time_text(RECEIVED + skew_ms)
+    return [collected("a", time=time, tenant=of), event(Topic.EVENTS, "a", time=time, hifi_tenant=of)]
+
+
+@pytest.mark.given([record for skew_ms in _SKEWS for record in _skewed(skew_ms)])
+def test_lag_counts_from_the_moment_that_names_the_minute_and_is_never_negative(ledger: Ledger) -> None:
+    found = Counter((t.tenant, t.late, str(t.lag_out)) for r in ledger[0] for t in r.tallies)
     expected = ((f"skewed{skew_ms}", late, str(lag(ms))) for skew_ms, (late, ms) in _SKEWS.items())
     assert found == dict.fromkeys(expected, 2)
 
 
-def test_an_invalid_time_counts_from_receipt(spark: SparkSession) -> None:
-    tally = only(audited(spark, event(Topic.EVENTS, time="yesterday")))
+@pytest.mark.given([event(Topic.EVENTS, time="yesterday")])
+def test_an_invalid_time_counts_from_receipt(ledger: Ledger) -> None:
+    tally = only(ledger[0])
     assert (tally.late, tally.lag_out) == (0, lag(250))
 
 
-def test_a_quarantined_record_counts_with_its_id_if_its_headers_have_it(spark: SparkSession) -> None:
-    known = event(Topic.QUARANTINE, "x", hifi_origin="events/0/7", minute=MINUTE - 3)
-    unknown = Record(Topic.QUARANTINE, b"?", headers({"hifi_origin": "collected/1/2", "hifi_tenant": "acme"}))
-    nothing = Record(Topic.QUARANTINE, None)
-    tallies = by_stage(audited(spark, known, unknown, nothing))[Stage.QUARANTINED]
+_UNKNOWN = headers({"hifi_origin": "collected/1/2", "hifi_tenant": "acme"})
+
+
+@pytest.mark.given(
+    [
+        event(Topic.QUARANTINE, "x", hifi_origin="events/0/7", minute=MINUTE - 3),
+        Record(Topic.QUARANTINE, b"?", _UNKNOWN),
+        Record(Topic.QUARANTINE, None),
+    ]
+)
+def test_a_quarantined_record_counts_with_its_id_if_its_headers_have_it(ledger: Ledger) -> None:
+    tallies = by_stage(ledger[0])[Stage.QUARANTINED]
     told = {(t.tenant, t.minute, t.name, t.count, t.hash_sum, t.sketch.count) for t in tallies}
     assert told == {
         ("acme", MINUTE - 3, "events", 1, id_hash("x"), 1),
@@ -217,25 +264,30 @@ POISON = [
 ]
 
 
-def test_poison_counts_for_the_range_alone(spark: SparkSession) -> None:
-    found = audited(spark, *POISON)
+@pytest.mark.given(POISON)
+def test_poison_counts_for_the_range_alone(ledger: Ledger) -> None:
+    (found,) = ledger
     assert [tally for each in found for tally in each.tallies] == []
     assert sum(each.end - each.start for each in found) == len(POISON)
 
 
-def test_good_items_beside_a_bad_one_count(spark: SparkSession) -> None:
-    whole = collected("a", "b")
-    bad = b'{"id":"c"}', b"7", b"null", b'{"id":"d","data_base64":"!"}'
-    whole.value = (whole.value or b"")[:-1] + b"," + b",".join(bad) + b"]"
-    assert hashes(only(audited(spark, whole))) == sorted((id_hash("a"), id_hash("b")))
+_BAD = b'{"id":"c"}', b"7", b"null", b'{"id":"d","data_base64":"!"}'
+_GOOD = collected("a", "b")
 
 
-def test_records_of_many_tenants_and_minutes_are_kept_apart(spark: SparkSession) -> None:
-    records = [
+@pytest.mark.given([replace(_GOOD, value=(_GOOD.value or b"")[:-1] + b"," + b",".join(_BAD) + b"]")])
+def test_good_items_beside_a_bad_one_count(ledger: Ledger) -> None:
+    assert hashes(only(ledger[0])) == sorted((id_hash("a"), id_hash("b")))
+
+
+@pytest.mark.given(
+    [
         event(Topic.EVENTS, f"{tenant}-{n}", hifi_tenant=f"t{tenant}", minute=MINUTE + n % 2)
         for n in range(4)
         for tenant in range(300)
     ]
-    (found,) = audited(spark, *records)
+)
+def test_records_of_many_tenants_and_minutes_are_kept_apart(ledger: Ledger) -> None:
+    ((found,),) = ledger
     assert len(found.tallies) == 600
     assert all((t.count, t.last - t.first) == (2, 600) for t in found.tallies)

@@ -1,8 +1,10 @@
 """Ranges of the ledger: the same content however records are batched, and none too large."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,7 +20,6 @@ from shared.contracts.topics import Topic
 from tests.spark.audit_records import (
     RECEIVED,
     Record,
-    audited,
     collected,
     event,
     frame,
@@ -28,35 +29,20 @@ from tests.spark.audit_records import (
 )
 
 
-def test_range_with_very_much_to_say_takes_several_records(spark: SparkSession) -> None:
-    records = [
+def much() -> list[Record]:
+    """Of so many tenants that one record cannot hold their tallies."""
+    return [
         event(Topic.EVENTS, f"{n}-{'x' * 90}", hifi_tenant=f"tenant-{n:05}-{'y' * 200}") for n in range(5_000)
     ]
-    found = audited(spark, *records)
-    assert len(found) > 1
-    assert [each.part for each in found] == list(range(len(found)))
-    assert {(each.start, each.end, each.parts) for each in found} == {(0, 5_000, len(found))}
-    assert sum(len(each.tallies) for each in found) == 5_000
 
 
-def test_the_same_range_gives_the_same_record(spark: SparkSession) -> None:
-    records = [event(Topic.EVENTS, f"e{n}") for n in range(FEW + 1)] + [receipt("a", "b")]
-    for n, record in enumerate(records):
-        record.offset = n
-    first, second = (frame_rows(spark, records[: FEW + 1], batch_rows) for batch_rows in (7, 1_000))
-    assert first == second
-    assert [decode_range(value).key for _, key, value in first] == [key for _, key, _ in first]
-    assert {topic for topic, _, _ in first} == {"ledger"}
+def few() -> list[Record]:
+    """One more than a range names one by one, then a receipt."""
+    return [event(Topic.EVENTS, f"e{n}") for n in range(FEW + 1)] + [receipt("a", "b")]
 
 
-def frame_rows(spark: SparkSession, records: list[Record], batch_rows: int) -> list[tuple[str, bytes, bytes]]:
-    batches = rows(frame(spark, records)).toArrow().to_batches(max_chunksize=batch_rows)
-    return [tuple(row.values()) for batch in tally(batches) for row in batch.to_pylist()]
-
-
-@pytest.fixture(scope="module")
-def mixed(spark: SparkSession) -> pa.Table:
-    """Rows of three partitions with every field of a tally."""
+def mixture() -> list[Record]:
+    """60 records of each of three topics, with every field of a tally."""
     found: list[Record] = []
     for n in range(60):
         time = time_text(RECEIVED - n * 11_000)
@@ -67,9 +53,44 @@ def mixed(spark: SparkSession) -> pa.Table:
         )
     for n in range(60):
         found.append(event(Topic.EVENTS, f"e{n}", hifi_tenant=f"t{n % 2}"))
-    for n, record in enumerate(found):
-        record.offset = n % 60
-    return rows(frame(spark, found)).toArrow()
+    return [replace(record, offset=n % 60) for n, record in enumerate(found)]
+
+
+@pytest.fixture(scope="module")
+def tables(spark: SparkSession) -> list[pa.Table]:
+    """The rows of much, few and mixture: a partition each of one job."""
+    placed = [
+        *(replace(record, offset=n) for n, record in enumerate(much())),
+        *(replace(record, offset=n, partition=1) for n, record in enumerate(few())),
+        *(replace(record, partition=2) for record in mixture()),
+    ]
+    whole = rows(frame(spark, placed)).toArrow()
+    return [whole.filter(pc.equal(whole["partition"], partition)) for partition in range(3)]
+
+
+@pytest.fixture
+def mixed(tables: list[pa.Table]) -> pa.Table:
+    return tables[2]
+
+
+def test_range_with_very_much_to_say_takes_several_records(tables: list[pa.Table]) -> None:
+    found = list(tallied(tables[0].to_batches()))
+    assert len(found) > 1
+    assert [each.part for each in found] == list(range(len(found)))
+    assert {(each.start, each.end, each.parts) for each in found} == {(0, 5_000, len(found))}
+    assert sum(len(each.tallies) for each in found) == 5_000
+
+
+def test_the_same_range_gives_the_same_record(tables: list[pa.Table]) -> None:
+    first, second = (written(tables[1].slice(0, FEW + 1), batch_rows) for batch_rows in (7, 1_000))
+    assert first == second
+    assert [decode_range(value).key for _, key, value in first] == [key for _, key, _ in first]
+    assert {topic for topic, _, _ in first} == {"ledger"}
+
+
+def written(table: pa.Table, batch_rows: int) -> list[tuple[str, bytes, bytes]]:
+    batches = table.combine_chunks().to_batches(max_chunksize=batch_rows)
+    return [tuple(row.values()) for batch in tally(batches) for row in batch.to_pylist()]
 
 
 Merged = dict[tuple[str, ...], tuple[object, ...]]
@@ -109,12 +130,20 @@ def merged_reasons(tallies: list[Tally]) -> dict[str, int]:
     return total
 
 
-@settings(max_examples=60)
-@given(st.lists(st.integers(0, 400), max_size=6), st.integers(1, 60))
-def test_any_split_into_batches_and_ranges_merges_to_the_same(
-    mixed: pa.Table, cuts: list[int], most_rows: int
-) -> None:
+@pytest.mark.parametrize("examples", [15, pytest.param(60, marks=pytest.mark.proof)])
+def test_any_split_into_batches_and_ranges_merges_to_the_same(mixed: pa.Table, examples: int) -> None:
     whole = list(tallied(mixed.to_batches()))
+
+    @settings(max_examples=examples)
+    @given(st.lists(st.integers(0, 400), max_size=6), st.integers(1, 60))
+    def any_split(cuts: list[int], most_rows: int) -> None:
+        assert_same_ranges(mixed, cuts, most_rows, whole)
+
+    any_split()
+
+
+def assert_same_ranges(mixed: pa.Table, cuts: list[int], most_rows: int, whole: list[Range]) -> None:
+    """Whatever the batches are, the ranges and what they add up to are the same."""
     bounds = sorted({0, mixed.num_rows, *(min(cut, mixed.num_rows) for cut in cuts)})
     pieces = [
         batch
@@ -146,5 +175,5 @@ def test_tallies_equal_a_plain_recount(mixed: pa.Table) -> None:
 
 
 def test_values_stay_below_the_limit(mixed: pa.Table) -> None:
-    written = [row["value"] for batch in tally(mixed.to_batches()) for row in batch.to_pylist()]
-    assert max(len(value) for value in written) <= VALUE_BYTES
+    values = [row["value"] for batch in tally(mixed.to_batches()) for row in batch.to_pylist()]
+    assert max(len(value) for value in values) <= VALUE_BYTES

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import msgspec
+import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.control.audit.aggregation import tally
@@ -27,13 +28,34 @@ ROW = (
 )
 
 
-def told(spark: SparkSession, topic: Topic, value: bytes | None, heads: Headers) -> list[TracePoint]:
-    """Trace points of one record."""
-    record = (None, value, str(topic), 0, 7, None, heads)
-    frame = one_partition(spark, [record], ROW)
+Record = tuple[Topic, bytes | None, Headers]
+
+
+@pytest.fixture(scope="module")
+def written(spark: SparkSession, given: dict[str, tuple[Record, ...]]) -> dict[str, list[list[TracePoint]]]:
+    """By test, the trace points of each of its records; a record is a partition."""
+    records = [
+        (None, value, str(topic), number, 7, None, heads)
+        for number, (topic, value, heads) in enumerate(each for test in given.values() for each in test)
+    ]
+    frame = one_partition(spark, records, ROW)
     frame = frame.selectExpr("* except (timestamp)", f"timestamp_millis({WRITTEN_MS}) as timestamp")
     found = rows(frame).select(*ROWS).mapInArrow(tally, OUTPUT).collect()
-    return [decode_trace_point(bytes(row["value"])) for row in found if row["topic"] == Topic.TRACES]
+    points = [decode_trace_point(bytes(row["value"])) for row in found if row["topic"] == Topic.TRACES]
+    numbers = iter(range(len(records)))
+    return {test: [_of(points, next(numbers)) for _ in of_test] for test, of_test in given.items()}
+
+
+def _of(points: list[TracePoint], partition: int) -> list[TracePoint]:
+    return [msgspec.structs.replace(each, partition=0) for each in points if each.partition == partition]
+
+
+@pytest.fixture
+def points(
+    written: dict[str, list[list[TracePoint]]], request: pytest.FixtureRequest
+) -> list[list[TracePoint]]:
+    """The trace points of each record that the test is `given`."""
+    return written[request.node.nodeid]
 
 
 def seen(topic: Topic, stage: Stage, **more: Any) -> TracePoint:
@@ -56,48 +78,62 @@ def stamped(**more: str) -> Headers:
     return event_headers({**ATTRIBUTES, "id": CHOSEN, "traceparent": OWN}, **more)
 
 
-def test_collected_events_that_ingest_will_trace_have_trace_points(spark: SparkSession) -> None:
-    common = {"source": "/p", "type": "t", "time": "2026-01-01T00:00:00Z", "minute": 29_453_760}
-    items = [
-        {**common, "id": CHOSEN},
-        {**common, "id": "a"},
-        {**common, "id": "b", "headers": {h.TRACEPARENT: CLIENTS, "ce_subject": "s"}},
-        {**common, "id": "c", "headers": {h.TRACEPARENT: UNSAMPLED}},
-        {**common, "id": CHOSEN, "headers": {h.TRACEPARENT: UNSAMPLED}},
-    ]
-    found = told(spark, Topic.COLLECTED, json.dumps(items).encode(), headers(STAMPS))
+_COMMON = {"source": "/p", "type": "t", "time": "2026-01-01T00:00:00Z", "minute": 29_453_760}
+_ITEMS = [
+    {**_COMMON, "id": CHOSEN},
+    {**_COMMON, "id": "a"},
+    {**_COMMON, "id": "b", "headers": {h.TRACEPARENT: CLIENTS, "ce_subject": "s"}},
+    {**_COMMON, "id": "c", "headers": {h.TRACEPARENT: UNSAMPLED}},
+    {**_COMMON, "id": CHOSEN, "headers": {h.TRACEPARENT: UNSAMPLED}},
+]
+
+
+@pytest.mark.given((Topic.COLLECTED, json.dumps(_ITEMS).encode(), headers(STAMPS)))
+def test_collected_events_that_ingest_will_trace_have_trace_points(points: list[list[TracePoint]]) -> None:
     first = seen(Topic.COLLECTED, Stage.COLLECTED, name="player")
-    assert found == [first, msgspec.structs.replace(first, id="b", traceparent=CLIENTS)]
+    assert points == [[first, msgspec.structs.replace(first, id="b", traceparent=CLIENTS)]]
 
 
-def test_of_each_record_on_the_way(spark: SparkSession) -> None:
-    assert told(spark, Topic.EVENTS, b"{}", stamped()) == [seen(Topic.EVENTS, Stage.EVENTS)]
-    assert told(spark, Topic.EVENTS, b"{}", event_headers()) == []
-    copy = stamped(hifi_pipe="shop", hifi_pipes="shop,bank")
-    assert told(spark, Topic.OUTBOUND, b"{}", copy) == [seen(Topic.OUTBOUND, Stage.FIRST, name="shop")]
-    poison = [header for header in stamped(hifi_origin="outbound/0/1") if header[0] != h.RECEIVED]
-    assert told(spark, Topic.QUARANTINE, b"{}", poison) == [], "counted, but its arrival time is unknown"
-    again = stamped(hifi_pipe="shop", hifi_attempt="2")
-    assert told(spark, Topic.RETRY_OUT, b"{}", again) == [seen(Topic.RETRY_OUT, Stage.RETRIED, name="shop")]
+@pytest.mark.given(
+    (Topic.EVENTS, b"{}", stamped()),
+    (Topic.EVENTS, b"{}", event_headers()),
+    (Topic.OUTBOUND, b"{}", stamped(hifi_pipe="shop", hifi_pipes="shop,bank")),
+    (
+        Topic.QUARANTINE,
+        b"{}",
+        [each for each in stamped(hifi_origin="outbound/0/1") if each[0] != h.RECEIVED],
+    ),
+    (Topic.RETRY_OUT, b"{}", stamped(hifi_pipe="shop", hifi_attempt="2")),
+)
+def test_of_each_record_on_the_way(points: list[list[TracePoint]]) -> None:
+    after_ingest, untraced, copy, poison, again = points
+    assert after_ingest == [seen(Topic.EVENTS, Stage.EVENTS)]
+    assert untraced == []
+    assert copy == [seen(Topic.OUTBOUND, Stage.FIRST, name="shop")]
+    assert poison == [], "counted, but its arrival time is unknown"
+    assert again == [seen(Topic.RETRY_OUT, Stage.RETRIED, name="shop")]
 
 
-def test_of_a_receipt_those_that_it_says_are_traced(spark: SparkSession) -> None:
-    receipt = Receipt(
-        destination="till",
-        pipe="shop",
-        result="retry",
-        ids=["a", CHOSEN, "b"],
-        minutes=[29_453_760] * 3,
-        status=503,
-        tries=1,
-        attempt=1,
-        received_ms=[RECEIVED_MS] * 3,
-        departed_ms=DEPARTED_MS,
-        tenant="acme",
-        since_ms=[RECEIVED_MS] * 3,
-        traces={CHOSEN: OWN, "b": CLIENTS},
-        reason="failed: the destination answered 503",
-    )
+_RECEIPT = Receipt(
+    destination="till",
+    pipe="shop",
+    result="retry",
+    ids=["a", CHOSEN, "b"],
+    minutes=[29_453_760] * 3,
+    status=503,
+    tries=1,
+    attempt=1,
+    received_ms=[RECEIVED_MS] * 3,
+    departed_ms=DEPARTED_MS,
+    tenant="acme",
+    since_ms=[RECEIVED_MS] * 3,
+    traces={CHOSEN: OWN, "b": CLIENTS},
+    reason="failed: the destination answered 503",
+)
+
+
+@pytest.mark.given((Topic.RECEIPTS, msgspec.json.encode(_RECEIPT), []))
+def test_of_a_receipt_those_that_it_says_are_traced(points: list[list[TracePoint]]) -> None:
     answer = seen(
         Topic.RECEIPTS,
         Stage.RETRYING,
@@ -107,4 +143,4 @@ def test_of_a_receipt_those_that_it_says_are_traced(spark: SparkSession) -> None
         result="503 failed",
     )
     clients = msgspec.structs.replace(answer, id="b", traceparent=CLIENTS)
-    assert told(spark, Topic.RECEIPTS, msgspec.json.encode(receipt), []) == [answer, clients]
+    assert points == [[answer, clients]]

@@ -3,7 +3,6 @@
 import random
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from confluent_kafka import Message
@@ -43,13 +42,19 @@ def pipe(name: str, **fields: object) -> Pipe:
     return Pipe(name=name, tenant="acme", source="player", destination="lake", **fields)  # type: ignore[arg-type]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def side(
-    spark: SparkSession, spark_settings: SparkSettings, topics: str, tmp_path: Path
+    spark: SparkSession,
+    spark_settings: SparkSettings,
+    configured: str,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[tuple[Topics, list[StreamingQuery]]]:
-    """Topics with one pipe for everything, and both queries running over them."""
-    settings = spark_settings.model_copy(update={"bootstrap": topics, "checkpoints": str(tmp_path)})
-    records = Topics(topics)
+    """Topics with one pipe for everything, and both queries running over them, for all tests of this module:
+    each has events of its own."""
+    delete_records(configured)
+    checkpoints = str(tmp_path_factory.mktemp("checkpoints"))
+    settings = spark_settings.model_copy(update={"bootstrap": configured, "checkpoints": checkpoints})
+    records = Topics(configured)
     records.publish(pipe("all"))
     queries = [build(spark, settings) for build in (build_route, build_ingest)]
     yield records, queries
@@ -77,28 +82,31 @@ def collected(name: str) -> bytes:
     return encode_items([collected_item({**ATTRIBUTES, "id": name}, minute=7, data='{"n": 1.10}')])
 
 
-def arrived(records: Topics, name: str = "all") -> set[str]:
+def arrived(records: Topics, of_test: str, name: str = "all") -> set[str]:
+    """Ids of a test's events in the records of a pipe."""
     found = [m for m in records.all_of(Topic.OUTBOUND) if text(m, h.PIPE) == name]
     for message in found:
         assert message.key() == delivery_key("acme", name, text(message, h.CE_SOURCE), text(message, h.CE_ID))
         assert message.value() == b'{"n": 1.10}'
-    return {text(message, h.CE_ID) for message in found}
+    return {of for of in (text(message, h.CE_ID) for message in found) if of.startswith(of_test)}
 
 
 def test_poison_goes_to_quarantine_and_the_partition_moves_on(
     side: tuple[Topics, list[StreamingQuery]],
 ) -> None:
     records, queries = side
-    records.put(Topic.COLLECTED, collected("before"), _COLLECTED, _ONE_PARTITION)
-    records.put(Topic.EVENTS, b'{"n": 1.10}', event_headers({**ATTRIBUTES, "id": "direct"}), _ONE_PARTITION)
+    direct = event_headers({**ATTRIBUTES, "id": "poison-direct"})
+    records.put(Topic.COLLECTED, collected("poison-before"), _COLLECTED, _ONE_PARTITION)
+    records.put(Topic.EVENTS, b'{"n": 1.10}', direct, _ONE_PARTITION)
     for poison in _POISON:
         records.put(Topic.COLLECTED, poison, _COLLECTED, _ONE_PARTITION)
         records.put(Topic.COLLECTED, poison, [], _ONE_PARTITION)
         records.put(Topic.EVENTS, poison, [], _ONE_PARTITION)
-    records.put(Topic.COLLECTED, collected("after"), _COLLECTED, _ONE_PARTITION)
+    records.put(Topic.COLLECTED, collected("poison-after"), _COLLECTED, _ONE_PARTITION)
     records.flush()
 
-    until(lambda: arrived(records) == {"before", "direct", "after"}, _ALLOWED_SECONDS, queries)
+    good = {"poison-before", "poison-direct", "poison-after"}
+    until(lambda: arrived(records, "poison-") == good, _ALLOWED_SECONDS, queries)
     until(lambda: len(records.all_of(Topic.QUARANTINE)) == 3 * len(_POISON), _ALLOWED_SECONDS, queries)
 
     quarantined = records.all_of(Topic.QUARANTINE)
@@ -106,50 +114,21 @@ def test_poison_goes_to_quarantine_and_the_partition_moves_on(
     assert all(text(m, h.REASON) and text(m, h.ORIGIN).count("/") == 2 for m in quarantined)
 
 
-def test_a_node_that_stopped_until_its_records_expired_continues_with_the_rest(
-    spark: SparkSession, spark_settings: SparkSettings, topics: str, tmp_path: Path
-) -> None:
-    settings = spark_settings.model_copy(update={"bootstrap": topics, "checkpoints": str(tmp_path)})
-    records = Topics(topics)
-    send_collected(records, "before")
-    query = build_ingest(spark, settings)
-    until(lambda: events_of(records) == ["before"], _ALLOWED_SECONDS, [query])
-    query.stop()
-    send_collected(records, "expired")
-    delete_records(topics)
-    send_collected(records, "after")
-
-    query = build_ingest(spark, settings)
-    try:
-        until(lambda: events_of(records) == ["after"], _ALLOWED_SECONDS, [query])
-    finally:
-        query.stop()
-
-
-def send_collected(records: Topics, name: str) -> None:
-    records.put(Topic.COLLECTED, collected(name), _COLLECTED, _ONE_PARTITION)
-    records.flush()
-
-
-def events_of(records: Topics) -> list[str]:
-    return [text(message, h.CE_ID) for message in records.all_of(Topic.EVENTS)]
-
-
 def test_a_new_pipe_takes_effect_while_the_queries_run(side: tuple[Topics, list[StreamingQuery]]) -> None:
     records, queries = side
-    records.put(Topic.COLLECTED, collected("first"), _COLLECTED, None)
+    sent = {"new-0"}
+    records.put(Topic.COLLECTED, collected("new-0"), _COLLECTED, None)
     records.flush()
-    until(lambda: arrived(records) == {"first"}, _ALLOWED_SECONDS, queries)
-    sent = {"first"}
+    until(lambda: arrived(records, "new-") == sent, _ALLOWED_SECONDS, queries)
 
     def new_pipe_works() -> bool:
-        name = f"e{len(sent)}"
+        name = f"new-{len(sent)}"
         sent.add(name)
         records.put(Topic.COLLECTED, collected(name), _COLLECTED, None)
         records.flush()
-        return bool(arrived(records, "new"))
+        return bool(arrived(records, "new-", "new"))
 
     records.publish(pipe("new", match={"data": {"n": [{"numeric": ["<", 2]}]}}))
     until(new_pipe_works, _ALLOWED_SECONDS, queries)
 
-    until(lambda: arrived(records) == sent, _ALLOWED_SECONDS, queries)
+    until(lambda: arrived(records, "new-") == sent, _ALLOWED_SECONDS, queries)

@@ -36,23 +36,23 @@ EVENTS: dict[str, dict[str, Any]] = {
     "null": {"data": None},
     "extensions": {"data": 1, "hop": 7, "ok": True, "subject": "s'\"é", "dataschema": "https://a/b"},
 }
-PIPES = {
-    "plain": Pipe(name="p", tenant="acme", source="player", destination="d"),
-    "masked": Pipe(
-        name="p",
+PIPES = [
+    Pipe(name="plain", tenant="acme", source="player", destination="d"),
+    Pipe(
+        name="masked",
         tenant="acme",
         source="player",
         destination="d",
         masks=[Mask(path="$.subject", action="drop"), Mask(path="$.hop", action="redact")],
     ),
-    "transformed": Pipe(
-        name="p",
+    Pipe(
+        name="transformed",
         tenant="acme",
         source="player",
         destination="d",
         transform="{t: type, all: data, s: subject}",
     ),
-}
+]
 
 
 def item_of(name: str, members: dict[str, Any]) -> CollectedItem:
@@ -64,22 +64,29 @@ def item_of(name: str, members: dict[str, Any]) -> CollectedItem:
     return found.item
 
 
-def delivered(spark: SparkSession, items: list[CollectedItem], pipe: Pipe) -> dict[str, bytes]:
-    """By id, what the chain would send."""
+@pytest.fixture(scope="module")
+def items() -> list[CollectedItem]:
+    return [item_of(each, fields) for each, fields in EVENTS.items()]
+
+
+@pytest.fixture(scope="module")
+def delivered(spark: SparkSession, items: list[CollectedItem]) -> dict[tuple[str, str], bytes]:
+    """By pipe and id, what the chain would send."""
     stamps = headers({name: STAMPS[name] for name in (h.TENANT, h.SOURCE, h.RECEIVED)})
     made = events(kafka_rows(spark, "collected", [(encode_items(items), stamps)])).collect()
     records = [
         (_bytes(row["value"]), [(each["key"], each["value"]) for each in row["headers"]]) for row in made
     ]
-    sources = one_partition(spark, [source_row((pipe.tenant, "player"), [pipe], NOW_MS)], SOURCE_ROW)
+    sources = one_partition(spark, [source_row(("acme", "player"), PIPES, NOW_MS)], SOURCE_ROW)
     routed = outbound(kafka_rows(spark, "events", records), sources).collect()
     rows = [(row["key"], row["value"], "outbound", 0, at, row["headers"]) for at, row in enumerate(routed)]
     flat = flatten(one_partition(spark, rows, KAFKA_ROW)).toArrow()
-    transform = transform_of(pipe)
+    transforms = {pipe.name: transform_of(pipe) for pipe in PIPES}
     left = {}
     for event in (each for batch in flat.to_batches() for each in read(batch)):
         assert isinstance(event, Event), event
-        left[event.id] = structured(event if transform is None else transform.apply(event, b""))
+        transform = transforms[event.pipe]
+        left[event.pipe, event.id] = structured(event if transform is None else transform.apply(event, b""))
     return left
 
 
@@ -93,12 +100,12 @@ def members(event: bytes) -> dict[str, bytes]:
     return {name: bytes(raw) for name, raw in found.items() if name != "traceparent"}
 
 
-@pytest.mark.parametrize("name", PIPES)
-def test_what_would_leave_is_what_leaves(spark: SparkSession, name: str) -> None:
-    pipe = PIPES[name]
-    items = [item_of(each, fields) for each, fields in EVENTS.items()]
-    sent = delivered(spark, items, pipe)
-    assert len(sent) == len(EVENTS)
+@pytest.mark.parametrize("pipe", PIPES, ids=lambda pipe: pipe.name)
+def test_what_would_leave_is_what_leaves(
+    delivered: dict[tuple[str, str], bytes], items: list[CollectedItem], pipe: Pipe
+) -> None:
+    assert {of for of, _ in delivered} == {each.name for each in PIPES}
+    assert len(delivered) == len(EVENTS) * len(PIPES)
     for item in items:
         said = preview(pipe, preview_event(item), SINK, NOW_MS)
-        assert members(bytes(said["event"])) == members(sent[item.id]), item.id
+        assert members(bytes(said["event"])) == members(delivered[pipe.name, item.id]), item.id

@@ -52,15 +52,18 @@ BAD = [
 ]
 
 
-def test_what_this_version_writes_it_reads(spark: SparkSession) -> None:
-    found = reading(spark, Recording(records=GOOD), NOW_MS)
-    assert found.refused == {}
-    assert found.records == {"collected": 1, "events": 1, "outbound": 1, "retry_in.30s": 1, "config": 3}
-
-
-def test_records_that_a_node_would_quarantine_are_counted(spark: SparkSession) -> None:
-    found = reading(spark, Recording(records=GOOD + BAD), NOW_MS)
+def test_what_this_version_writes_it_reads_and_counts_what_a_node_would_quarantine(
+    spark: SparkSession,
+) -> None:
+    """Of each topic three good records and one bad: what is counted can only be the bad one."""
+    found = reading(spark, Recording(records=GOOD * 3 + BAD), NOW_MS)
     assert found.refused == {"collected": 1, "events": 1, "outbound": 1, "retry_in.30s": 1, "config": 2}
+    assert found.records == {"collected": 4, "events": 4, "outbound": 4, "retry_in.30s": 4, "config": 11}
+
+
+def test_documents_that_this_version_writes_it_reads(spark: SparkSession) -> None:
+    found = reading(spark, Recording(records=[each for each in GOOD if each.topic == Topic.CONFIG]), NOW_MS)
+    assert (found.refused, found.records) == ({}, {"config": 3})
 
 
 def test_a_checkpoint_of_what_no_query_reads_is_named(spark: SparkSession) -> None:

@@ -1,53 +1,99 @@
 """route's DataFrame functions: one record for each event and matching pipe."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Row, SparkSession
 
-from pipelines.data.route.config_rows import source_row
+from pipelines.data.route.config_rows import source_rows
 from pipelines.data.route.schema import REQUIRED_HEADERS, SOURCE_ROW
 from pipelines.data.route.transforms import outbound
 from shared.contracts import headers as h
 from shared.contracts.documents import Pipe
 from shared.contracts.envelope import delivery_key
 from shared.contracts.limits import MAX_READABLE_BYTES
-from tests.spark.events import ATTRIBUTES, by_topic, event_headers, header_map, kafka_rows, one_partition
+from shared.contracts.topics import Topic
+from tests.spark.events import (
+    ATTRIBUTES,
+    STAMPS,
+    Given,
+    Headers,
+    by_case,
+    event_headers,
+    header_map,
+    one_partition,
+)
+from tests.spark.patterns import drawn
+
+_NAMED = 120
+_POISON = 240
 
 
-def table(spark: SparkSession, *pipes: Pipe) -> DataFrame:
-    return one_partition(spark, [source_row(("acme", "player"), pipes, 0)], SOURCE_ROW)
+def pipe(name: str, tenant: str, **fields: Any) -> Pipe:
+    return Pipe(**{"name": name, "tenant": tenant, "source": "player", "destination": "lake", **fields})
 
 
-def pipe(name: str, **fields: Any) -> Pipe:
-    return Pipe(**{"name": name, "tenant": "acme", "source": "player", "destination": "lake", **fields})
+class Routed(NamedTuple):
+    """Records that were given to route, and what became of them."""
+
+    records: list[Given]
+    rows: list[Row]
 
 
-def test_an_event_goes_on_unchanged_to_each_pipe_it_matches(spark: SparkSession) -> None:
-    value = '{"a": 1.10, "b": "😀"}'.encode()
-    pipes = table(
-        spark, pipe("all"), pipe("none", match={"type": ["x"]}), pipe("some", match={"data": {"a": [1.1]}})
-    )
+@pytest.fixture(scope="module")
+def routed(spark: SparkSession, given: dict[str, tuple[list[Pipe], list[Given]]]) -> dict[str, Routed]:
+    """By test. One table has the pipes of all, so each has a tenant of its own."""
+    cases = given | {_KEYS: ([pipe("all", "keys")], keyed()), _ANY: ([_LOOKING], anything())}
+    pipes = [each for of_case, _ in cases.values() for each in of_case]
+    sources = one_partition(spark, source_rows(pipes, 0), SOURCE_ROW)
+    records = [of_case for _, of_case in cases.values()]
+    found = by_case(spark, Topic.EVENTS, records, lambda events: outbound(events, sources))
+    return dict(zip(cases, map(Routed, records, found), strict=True))
 
-    rows = outbound(kafka_rows(spark, "events", [(value, event_headers())]), pipes).collect()
 
+@pytest.fixture
+def rows(routed: dict[str, Routed], request: pytest.FixtureRequest) -> list[Row]:
+    """What becomes of the records that the test is `given`, with pipes."""
+    return routed[request.node.nodeid].rows
+
+
+_VALUE = '{"a": 1.10, "b": "😀"}'.encode()
+_UNCHANGED = event_headers(hifi_tenant="unchanged")
+
+
+@pytest.mark.given(
+    [
+        pipe("all", "unchanged"),
+        pipe("none", "unchanged", match={"type": ["x"]}),
+        pipe("some", "unchanged", match={"data": {"a": [1.1]}}),
+    ],
+    [(_VALUE, _UNCHANGED)],
+)
+def test_an_event_goes_on_unchanged_to_each_pipe_it_matches(rows: list[Row]) -> None:
     assert [header_map(row)[h.PIPE] for row in rows] == ["all", "some"]
     for row in rows:
         assert row["topic"] == "outbound"
-        assert bytes(row["value"]) == value
-        assert [tuple(header) for header in row["headers"]][:-3] == event_headers()
+        assert bytes(row["value"]) == _VALUE
+        assert [tuple(header) for header in row["headers"]][:-3] == _UNCHANGED
         assert header_map(row)[h.ATTEMPT] == "1"
 
 
-def test_each_copy_names_all_pipes_and_an_only_one_names_none(spark: SparkSession) -> None:
-    pipes = table(spark, pipe("zoo"), pipe("ant", match={"type": ["heartbeat"]}), pipe("none", sample=0))
-    records = [(b"{}", event_headers()), (b"{}", event_headers({**ATTRIBUTES, "type": "seek"}))]
-
+@pytest.mark.given(
+    [
+        pipe("zoo", "names"),
+        pipe("ant", "names", match={"type": ["heartbeat"]}),
+        pipe("none", "names", sample=0),
+    ],
+    [
+        (b"{}", event_headers(hifi_tenant="names")),
+        (b"{}", event_headers({**ATTRIBUTES, "type": "seek"}, hifi_tenant="names")),
+    ],
+)
+def test_each_copy_names_all_pipes_and_an_only_one_names_none(rows: list[Row]) -> None:
     several: list[dict[str, str]] = []
     only: list[dict[str, str]] = []
-    for row in outbound(kafka_rows(spark, "events", records), pipes).collect():
+    for row in rows:
         heads = header_map(row)
         (several if heads[h.CE_TYPE] == "heartbeat" else only).append(heads)
 
@@ -57,66 +103,62 @@ def test_each_copy_names_all_pipes_and_an_only_one_names_none(spark: SparkSessio
     assert [(heads[h.PIPE], h.PIPES in heads) for heads in only] == [("zoo", False)]
 
 
-def test_two_tenants_sources_of_one_name_feed_their_own_pipes_of_one_name(spark: SparkSession) -> None:
-    wanted: dict[str, dict[str, Any]] = {
-        "acme": {},
-        "zoo": {"match": {"type": ["x"]}},
-        "own": {"match": {"data": {"a": [1]}}},
-    }
-    rows = [
-        source_row((tenant, "player"), [pipe("all", tenant=tenant, **fields)], 0)
-        for tenant, fields in wanted.items()
-    ]
-    records = [(b'{"a": 1}', event_headers(hifi_tenant=tenant)) for tenant in (*wanted, "none")]
-    sources = one_partition(spark, rows, SOURCE_ROW)
-
-    routed = outbound(kafka_rows(spark, "events", records), sources).collect()
-
-    assert [(row["topic"], header_map(row)[h.TENANT]) for row in routed] == [
+@pytest.mark.given(
+    [
+        pipe("all", "acme"),
+        pipe("all", "zoo", match={"type": ["x"]}),
+        pipe("all", "own", match={"data": {"a": [1]}}),
+    ],
+    [(b'{"a": 1}', event_headers(hifi_tenant=tenant)) for tenant in ("acme", "zoo", "own", "none")],
+)
+def test_two_tenants_sources_of_one_name_feed_their_own_pipes_of_one_name(rows: list[Row]) -> None:
+    assert [(row["topic"], header_map(row)[h.TENANT]) for row in rows] == [
         ("outbound", "acme"),
         ("unmatched", "zoo"),
         ("outbound", "own"),
         ("unmatched", "none"),
     ]
-    assert [bytes(row["key"]) for row in routed if row["key"]] == [
+    assert [bytes(row["key"]) for row in rows if row["key"]] == [
         delivery_key(tenant, "all", ATTRIBUTES["source"], ATTRIBUTES["id"]) for tenant in ("acme", "own")
     ]
 
 
-def test_an_event_whose_alternatives_both_match_goes_once(spark: SparkSession) -> None:
-    both = pipe("p", match={"$or": [{"type": ["heartbeat"]}, {"source": [{"prefix": "/"}]}]})
-
-    assert outbound(kafka_rows(spark, "events", [(b"{}", event_headers())]), table(spark, both)).count() == 1
+_EITHER = {"$or": [{"type": ["heartbeat"]}, {"source": [{"prefix": "/"}]}]}
 
 
-def test_an_event_that_no_pipe_takes_is_noted_as_unmatched(spark: SparkSession) -> None:
-    pipes = table(spark, pipe("other", match={"type": ["x"]}), pipe("unsampled", sample=0))
-    records = [
-        (b"{}", event_headers({**ATTRIBUTES, "subject": "s"})),
-        (b"{}", event_headers(hifi_source="web")),
-    ]
+@pytest.mark.given([pipe("p", "either", match=_EITHER)], [(b"{}", event_headers(hifi_tenant="either"))])
+def test_an_event_whose_alternatives_both_match_goes_once(rows: list[Row]) -> None:
+    assert [row["topic"] for row in rows] == ["outbound"]
 
-    rows = outbound(kafka_rows(spark, "events", records), pipes).collect()
 
+_UNTAKEN: list[tuple[bytes, Headers]] = [
+    (b"{}", event_headers({**ATTRIBUTES, "subject": "s"}, hifi_tenant="untaken")),
+    (b"{}", event_headers(hifi_tenant="untaken", hifi_source="web")),
+]
+
+
+@pytest.mark.given(
+    [pipe("other", "untaken", match={"type": ["x"]}), pipe("unsampled", "untaken", sample=0)], _UNTAKEN
+)
+def test_an_event_that_no_pipe_takes_is_noted_as_unmatched(rows: list[Row]) -> None:
     noted = (h.CE_ID, h.CE_TIME, h.TENANT, h.SOURCE, h.RECEIVED, h.MINUTE)
     assert [(row["topic"], row["key"], row["value"]) for row in rows] == [("unmatched", None, None)] * 2
-    for row, (_, heads) in zip(rows, records, strict=True):
+    for row, (_, heads) in zip(rows, _UNTAKEN, strict=True):
         given = dict(heads)
         assert [tuple(header) for header in row["headers"]] == [(name, given[name]) for name in noted]
 
 
+@pytest.mark.given(
+    [pipe("one", "replay"), pipe("two", "replay")],
+    [
+        (b"{}", event_headers(hifi_tenant="replay", hifi_replay="r1")),
+        (b"{}", event_headers(hifi_tenant="replay")),
+        (b"{}", event_headers(hifi_tenant="replay", hifi_source="web", hifi_replay="r1")),
+    ],
+)
 def test_the_mark_of_a_replay_goes_on_to_every_pipe_or_stays_with_an_event_that_none_takes(
-    spark: SparkSession,
+    rows: list[Row],
 ) -> None:
-    pipes = table(spark, pipe("one"), pipe("two"))
-    records = [
-        (b"{}", event_headers(hifi_replay="r1")),
-        (b"{}", event_headers()),
-        (b"{}", event_headers(hifi_source="web", hifi_replay="r1")),
-    ]
-
-    rows = outbound(kafka_rows(spark, "events", records), pipes).collect()
-
     assert [(row["topic"], header_map(row).get(h.REPLAY)) for row in rows] == [
         ("outbound", "r1"),
         ("outbound", "r1"),
@@ -126,79 +168,80 @@ def test_the_mark_of_a_replay_goes_on_to_every_pipe_or_stays_with_an_event_that_
     ]
 
 
-_TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20)
+_SAMPLED = [pipe(f"p{percent}", "sampled", sample=percent) for percent in (0, 10, 50, 100)]
+_EVENTS = 1_000
 
 
-@settings(max_examples=3, deadline=None, phases=(Phase.generate,), suppress_health_check=list(HealthCheck))
-@given(named=st.lists(st.tuples(_TEXT, _TEXT), min_size=40, max_size=40))
-def test_the_key_is_the_delivery_key(spark: SparkSession, named: list[tuple[str, str]]) -> None:
-    records = [(b"", event_headers({**ATTRIBUTES, "source": source, "id": name})) for source, name in named]
-
-    rows = outbound(kafka_rows(spark, "events", records), table(spark, pipe("all"))).collect()
-
-    assert [bytes(row["key"]) for row in rows] == [
-        delivery_key("acme", "all", source, name) for source, name in named
-    ]
-
-
-def test_raising_a_sample_only_adds_events(spark: SparkSession) -> None:
-    records = [(b"{}", event_headers({**ATTRIBUTES, "id": f"e{n}"})) for n in range(2_000)]
-    pipes = [pipe(f"p{percent}", sample=percent) for percent in (0, 10, 50, 100)]
-
-    taken: dict[str, set[str]] = {p.name: set() for p in pipes}
-    for row in outbound(kafka_rows(spark, "events", records), table(spark, *pipes)).collect():
-        taken[header_map(row)[h.PIPE]].add(header_map(row)[h.CE_ID])
+@pytest.mark.given(
+    _SAMPLED,
+    [(b"{}", event_headers({**ATTRIBUTES, "id": f"e{n}"}, hifi_tenant="sampled")) for n in range(_EVENTS)],
+)
+def test_raising_a_sample_only_adds_events(rows: list[Row]) -> None:
+    taken: dict[str, set[str]] = {each.name: set() for each in _SAMPLED}
+    for row in rows:
+        heads = header_map(row)
+        taken[heads[h.PIPE]].add(heads[h.CE_ID])
 
     assert taken["p0"] < taken["p10"] < taken["p50"] < taken["p100"]
-    assert len(taken["p10"]) == pytest.approx(200, abs=60)
-    assert len(taken["p100"]) == len(records)
+    assert len(taken["p10"]) == pytest.approx(100, abs=40)
+    assert len(taken["p100"]) == _EVENTS
 
 
-def test_an_event_without_a_required_header_goes_to_quarantine(spark: SparkSession) -> None:
-    kept = [[header for header in event_headers() if header[0] != missing] for missing in REQUIRED_HEADERS]
-    records = kafka_rows(spark, "events", [(b"{}", left) for left in kept])
-
-    found = outbound(records, table(spark, pipe("all"))).collect()
-
-    assert {(row["topic"], row["key"], bytes(row["value"])) for row in found} == {("quarantine", None, b"{}")}
-    reasons = {header_map(row)[h.ORIGIN]: header_map(row)[h.REASON] for row in found}
+@pytest.mark.given(
+    [],
+    [(b"{}", [header for header in event_headers() if header[0] != missing]) for missing in REQUIRED_HEADERS],
+)
+def test_an_event_without_a_required_header_goes_to_quarantine(rows: list[Row]) -> None:
+    assert {(row["topic"], row["key"], bytes(row["value"])) for row in rows} == {("quarantine", None, b"{}")}
+    reasons = {header_map(row)[h.ORIGIN]: header_map(row)[h.REASON] for row in rows}
     assert reasons == {f"events/0/{n}": f"no header {name}" for n, name in enumerate(REQUIRED_HEADERS)}
 
 
-@settings(max_examples=4, deadline=None, phases=(Phase.generate,), suppress_health_check=list(HealthCheck))
-@given(
-    poison=st.lists(
-        st.tuples(
-            st.none() | st.binary(max_size=50),
-            st.none()
-            | st.lists(
-                st.tuples(st.sampled_from(REQUIRED_HEADERS), st.none() | st.binary(max_size=9)), max_size=9
-            ),
-        ),
-        min_size=60,
-        max_size=60,
-    )
+_KEYS = "any source and id"
+_TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20)
+
+
+def keyed() -> list[Given]:
+    """Events of any source and id."""
+    named = [{**ATTRIBUTES, "source": of, "id": name} for of, name in drawn(st.tuples(_TEXT, _TEXT), _NAMED)]
+    return [(b"", event_headers(attributes, hifi_tenant="keys")) for attributes in named]
+
+
+def test_the_key_is_the_delivery_key(routed: dict[str, Routed]) -> None:
+    records, rows = routed[_KEYS]
+    assert len(rows) == len(records) == _NAMED
+    for row, (_, heads) in zip(rows, records, strict=True):
+        text = {name: bytes(value).decode() for name, value in heads or []}  # type: ignore[arg-type]
+        assert bytes(row["key"]) == delivery_key("keys", "all", text[h.CE_SOURCE], text[h.CE_ID])
+
+
+_ANY = "any bytes"
+_LOOKING = pipe("p", STAMPS[h.TENANT], source="looking", match={"data": {"a": [{"exists": False}]}})
+_VALUES = st.none() | st.binary(max_size=50)
+_HEADERS = st.none() | st.lists(
+    st.tuples(st.sampled_from(REQUIRED_HEADERS), st.none() | st.binary(max_size=9)), max_size=9
 )
-def test_no_bytes_raise_and_whole_records_go_on(spark: SparkSession, poison: list[tuple[Any, Any]]) -> None:
-    looking = pipe("p", match={"data": {"a": [{"exists": False}]}})
-    records = [
-        *poison,
-        *((value, event_headers()) for value, _ in poison),
-        (b" " * (MAX_READABLE_BYTES + 1), None),
-    ]
 
-    found = by_topic(outbound(kafka_rows(spark, "events", records), table(spark, looking)))
 
-    assert len(found["outbound"]) == len(poison)
+def anything() -> list[Given]:
+    """Any values with any headers, the same values with whole headers, and a value that is too large."""
+    poison: list[Given] = drawn(st.tuples(_VALUES, _HEADERS), _POISON)  # type: ignore[arg-type]  # as drawn
+    whole = [(value, event_headers(hifi_source="looking")) for value, _ in poison]
+    return [*poison, *whole, (b" " * (MAX_READABLE_BYTES + 1), None)]
+
+
+def test_no_bytes_raise_and_whole_records_go_on(routed: dict[str, Routed]) -> None:
+    records, rows = routed[_ANY]
+    assert [row["topic"] for row in rows].count("outbound") == _POISON
     unfit = [
         offset
-        for offset, (_, heads) in enumerate(poison)
+        for offset, (_, heads) in enumerate(records)
         if any(_lacks(heads, name) for name in REQUIRED_HEADERS)
     ]
-    origins = {header_map(row)[h.ORIGIN] for row in found["quarantine"]}
-    assert origins == {f"events/0/{offset}" for offset in [*unfit, 2 * len(poison)]}
+    origins = {header_map(row)[h.ORIGIN] for row in rows if row["topic"] == "quarantine"}
+    assert origins == {f"events/0/{offset}" for offset in unfit}
 
 
-def _lacks(heads: list[tuple[str, bytes | None]] | None, name: str) -> bool:
+def _lacks(heads: Headers | None, name: str) -> bool:
     """The first header of a name counts, and only if it has a value."""
     return next((value for key, value in heads or [] if key == name), None) is None

@@ -2,7 +2,6 @@
 
 import json
 
-from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as fn
@@ -13,6 +12,7 @@ from shared.contracts.tracing import is_sampled as chosen
 from shared.contracts.tracing import own_traceparent
 from shared.spark import tracing
 from tests.spark.events import header_map, headers, kafka_rows, one_partition
+from tests.spark.patterns import drawn
 
 _TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20)
 _STAMPS = {h.TENANT: "acme", h.SOURCE: "player", h.RECEIVED: "1767225600123"}
@@ -20,9 +20,8 @@ CHOSEN = next(f"e{n}" for n in range(100_000) if chosen(f"e{n}"))
 CLIENTS = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"
 
 
-@settings(max_examples=2, deadline=None, phases=(Phase.generate,), suppress_health_check=list(HealthCheck))
-@given(pairs=st.lists(st.tuples(_TEXT, _TEXT), min_size=200, max_size=200))
-def test_spark_derives_what_python_derives(spark: SparkSession, pairs: list[tuple[str, str]]) -> None:
+def test_spark_derives_what_python_derives(spark: SparkSession) -> None:
+    pairs = drawn(st.tuples(_TEXT, _TEXT), 400)
     named = one_partition(spark, pairs, "tenant string, id string")
 
     rows = named.select("tenant", "id", tracing.own_traceparent(fn.col("tenant"), fn.col("id")).alias("own"))

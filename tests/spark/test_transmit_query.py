@@ -124,7 +124,7 @@ def test_every_record_comes_to_its_end(
             whole = sum(results(side).values()) >= expected.total()
             return whole and all(len(side.all_of(topic)) >= count for topic, count in written.items())
 
-        eventually(lambda: ended() or not query.isActive, 240)
+        eventually(lambda: ended() or not query.isActive, 240, every=0.3)
         assert results(side) == expected
         assert query.exception() is None
     finally:

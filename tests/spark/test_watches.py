@@ -1,6 +1,7 @@
 """Watched fields from an event to the ledger; what a pipe without watches pays."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from shared.contracts.field_counts import FieldCounts, number_buckets
 from shared.contracts.ledger import Stage, Tally
 from shared.contracts.topics import Topic
 from tests.spark.audit_records import RECEIVED, Record, audited, by_stage, event, frame
-from tests.spark.events import ATTRIBUTES, event_headers, kafka_rows, one_partition
+from tests.spark.events import ATTRIBUTES, event_headers, header_map, kafka_rows, one_partition
 
 SCORE = {"field": "data.score", "kind": "distribution"}
 COUNTRY = {"field": "data.user.country", "kind": "categories"}
@@ -34,23 +35,8 @@ def pipe(name: str, *watch: dict[str, str], **more: Any) -> Pipe:
     return found
 
 
-def routed(spark: SparkSession, values: list[bytes], *pipes: Pipe) -> list[Record]:
-    """The `outbound` records of events with these data."""
-    events = [
-        (value, event_headers({**ATTRIBUTES, "id": f"e{at}"}, hifi_received=str(RECEIVED)))
-        for at, value in enumerate(values)
-    ]
-    sources = one_partition(spark, [source_row(("acme", "player"), pipes, 0)], SOURCE_ROW)
-    written = outbound(kafka_rows(spark, "events", events), sources).collect()
-    return [
-        Record(Topic(row["topic"]), bytes(row["value"]), [tuple(each) for each in row["headers"]])
-        for row in written
-        if row["topic"] == Topic.OUTBOUND
-    ]
-
-
-def tallies(spark: SparkSession, records: list[Record]) -> dict[tuple[Stage, str], Tally]:
-    return {(t.stage, t.name): t for found in by_stage(audited(spark, *records)).values() for t in found}
+Tallies = dict[tuple[Stage, str], Tally]
+"""By stage and name."""
 
 
 def buckets(*values: float) -> dict[int, int]:
@@ -71,49 +57,88 @@ DATA = [
 ]
 
 
+LONG = {"user": {"country": ["é" * 1_000, *map(str, range(100))]}}
+VALUE = b'{"score": 1}'
+SOURCES: dict[str, tuple[list[bytes], list[Pipe]]] = {
+    "data": (
+        [*(json.dumps(each).encode() for each in DATA), b"no JSON"],
+        [pipe("both", SCORE, COUNTRY), pipe("none"), pipe("score", SCORE, match={"data": {"score": [0.5]}})],
+    ),
+    "long": ([json.dumps(LONG).encode()], [pipe("both", COUNTRY)]),
+    "beside": ([VALUE], [pipe("none"), pipe("score", SCORE)]),
+    "alone": ([VALUE], [pipe("none"), pipe("other")]),
+    "replayed": ([VALUE], [pipe("score", SCORE)]),
+}
+"""The data of the events of each source, and its pipes."""
+
+UNREADABLE = ["", "{", "7", '[{"field": 7}]', '[{"field":"data.a","kind":"odd","values":["1"]}]', "[null]"]
+
+
 @pytest.fixture(scope="module")
-def found(spark: SparkSession) -> dict[tuple[Stage, str], Tally]:
+def routed(spark: SparkSession) -> dict[str, list[Record]]:
+    """The `outbound` records of each source."""
+    events = [
+        (value, event_headers({**ATTRIBUTES, "id": f"e{at}"}, hifi_source=name, hifi_received=str(RECEIVED)))
+        for name, (values, _) in SOURCES.items()
+        for at, value in enumerate(values)
+    ]
+    sources = [source_row(("acme", name), pipes, 0) for name, (_, pipes) in SOURCES.items()]
+    written = outbound(kafka_rows(spark, "events", events), one_partition(spark, sources, SOURCE_ROW))
+    found: dict[str, list[Record]] = {}
+    for row in written.collect():
+        if row["topic"] == Topic.OUTBOUND:
+            record = Record(Topic.OUTBOUND, bytes(row["value"]), [tuple(each) for each in row["headers"]])
+            found.setdefault(header_map(row)[h.SOURCE], []).append(record)
+    return found
+
+
+@pytest.fixture(scope="module")
+def counted(spark: SparkSession, routed: dict[str, list[Record]]) -> dict[str, Tallies]:
+    """The tallies of what became of each source, of replayed dead letters and of unreadable headers."""
+    letters = [replace(each, headers=[*each.headers, (h.LETTER, b"0/1")]) for each in routed["replayed"]]
+    unreadable = [event(Topic.OUTBOUND, text, hifi_pipe="p", hifi_watched=text) for text in UNREADABLE]
+    cases = routed | {"replayed": letters, "unreadable": unreadable}
+    ledgers = zip(cases, audited(spark, list(cases.values())), strict=True)
+    return {
+        name: {(t.stage, t.name): t for found in by_stage(ledger).values() for t in found}
+        for name, ledger in ledgers
+    }
+
+
+@pytest.fixture
+def found(counted: dict[str, Tallies]) -> Tallies:
     """The tallies of DATA and of data that is no JSON, for three pipes, two of which watch."""
-    values = [json.dumps(each).encode() for each in DATA] + [b"no JSON"]
-    pipes = pipe("both", SCORE, COUNTRY), pipe("none"), pipe("score", SCORE, match={"data": {"score": [0.5]}})
-    return tallies(spark, routed(spark, values, *pipes))
+    return counted["data"]
 
 
-def test_numbers_reach_the_ledger_exactly(found: dict[tuple[Stage, str], Tally]) -> None:
+def test_numbers_reach_the_ledger_exactly(found: Tallies) -> None:
     counts = found[Stage.FIRST, "both"].watched["data.score", "distribution"]
     assert counts == FieldCounts(events=7, missing=2, numbers=buckets(0.5, 0.5, -1e6, 0, 1, 2))
 
 
-def test_categories_reach_the_ledger_exactly(found: dict[tuple[Stage, str], Tally]) -> None:
+def test_categories_reach_the_ledger_exactly(found: Tallies) -> None:
     counts = found[Stage.FIRST, "both"].watched["data.user.country", "categories"]
     assert counts == FieldCounts(events=7, missing=4, texts={"DE": 2, "US": 1, "true": 1})
 
 
-def test_a_further_pipe_counts_what_it_takes_and_one_without_watches_nothing(
-    found: dict[tuple[Stage, str], Tally],
-) -> None:
+def test_a_further_pipe_counts_what_it_takes_and_one_without_watches_nothing(found: Tallies) -> None:
     counts = found[Stage.FURTHER, "score"].watched
     assert counts == {("data.score", "distribution"): FieldCounts(events=2, numbers=buckets(0.5, 0.5))}
     assert found[Stage.FURTHER, "none"].watched == {}
     assert all(not tally.watched for (stage, _), tally in found.items() if stage is Stage.CLAIMED)
 
 
-def test_long_texts_and_long_arrays_are_cut(spark: SparkSession) -> None:
-    value = json.dumps({"user": {"country": ["é" * 1_000, *map(str, range(100))]}}).encode()
-    (record,) = routed(spark, [value], pipe("both", COUNTRY))
-    counts = tallies(spark, [record])[Stage.FIRST, "both"].watched["data.user.country", "categories"]
+def test_long_texts_and_long_arrays_are_cut(counted: dict[str, Tallies]) -> None:
+    counts = counted["long"][Stage.FIRST, "both"].watched["data.user.country", "categories"]
     assert counts.texts == {"é" * 64: 1} | {str(number): 1 for number in range(MOST_VALUES - 1)}
 
 
-def test_a_pipe_without_watches_has_the_headers_that_it_had(spark: SparkSession) -> None:
+def test_a_pipe_without_watches_has_the_headers_that_it_had(routed: dict[str, list[Record]]) -> None:
     """Beside one that watches, and where none does."""
-    value = b'{"score": 1}'
-    beside = routed(spark, [value], pipe("none"), pipe("score", SCORE))
-    alone = routed(spark, [value], pipe("none"), pipe("other"))
-    named = {dict(each.headers)[h.PIPE]: {key for key, _ in each.headers} for each in beside}
+    named = {dict(each.headers)[h.PIPE]: {key for key, _ in each.headers} for each in routed["beside"]}
     assert h.WATCHED not in named[b"none"]
     assert named[b"score"] == named[b"none"] | {h.WATCHED}
-    assert all({key for key, _ in each.headers} == named[b"none"] for each in alone)
+    assert [{key for key, _ in each.headers} for each in routed["alone"]] == [named[b"none"]] * 2
 
 
 def test_only_what_is_watched_reaches_python(spark: SparkSession) -> None:
@@ -128,16 +153,14 @@ def test_only_what_is_watched_reaches_python(spark: SparkSession) -> None:
     assert not {"value", "data"} & set(arrow.column_names)
 
 
-UNREADABLE = ["", "{", "7", '[{"field": 7}]', '[{"field":"data.a","kind":"odd","values":["1"]}]', "[null]"]
-
-
-def test_a_header_that_cannot_be_read_counts_nothing(spark: SparkSession) -> None:
-    records = [event(Topic.OUTBOUND, text, hifi_pipe="p", hifi_watched=text) for text in UNREADABLE]
-    tally = tallies(spark, records)[Stage.FIRST, "p"]
+def test_a_header_that_cannot_be_read_counts_nothing(counted: dict[str, Tallies]) -> None:
+    tally = counted["unreadable"][Stage.FIRST, "p"]
     assert (tally.count, tally.watched) == (len(UNREADABLE), {})
 
 
-def test_a_replayed_dead_letter_counts_no_values_again(spark: SparkSession) -> None:
-    (first,) = routed(spark, [b'{"score": 1}'], pipe("score", SCORE))
-    letter = Record(Topic.OUTBOUND, first.value, [*first.headers, (h.LETTER, b"0/1")])
-    assert tallies(spark, [letter])[Stage.LETTER, "score"].watched == {}
+def test_a_replayed_dead_letter_counts_no_values_again(
+    routed: dict[str, list[Record]], counted: dict[str, Tallies]
+) -> None:
+    (first,) = routed["replayed"]
+    assert h.WATCHED in dict(first.headers), "it would count"
+    assert counted["replayed"][Stage.LETTER, "score"].watched == {}

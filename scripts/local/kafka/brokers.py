@@ -102,10 +102,10 @@ def _internal_topics() -> dict[str, object]:
     }
 
 
-def command(side: Side, broker: int, jars: Path) -> list[str]:
-    """The command line of one broker."""
+def command(side: Side, broker: int, jars: Path, flags: Sequence[str] = ()) -> list[str]:
+    """The command line of one broker; `flags` of its JVM are added to hifi's."""
     temporary = f"-Djava.io.tmpdir={side.temporary}"
-    return [*_jvm(jars, *_JVM_FLAGS, temporary), "kafka.Kafka", str(_config_file(side, broker))]
+    return [*_jvm(jars, *_JVM_FLAGS, *flags, temporary), "kafka.Kafka", str(_config_file(side, broker))]
 
 
 def _jvm(jars: Path, *flags: str) -> list[str]:

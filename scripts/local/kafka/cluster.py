@@ -7,6 +7,7 @@ import argparse
 import os
 import signal
 import subprocess
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -25,9 +26,11 @@ _STOP_SECONDS = 30
 class Cluster:
     """The brokers of a side without its other programs; a context manager that ends them."""
 
-    def __init__(self, side: Side, jars: Path) -> None:
+    def __init__(self, side: Side, jars: Path, flags: Sequence[str] = ()) -> None:
+        """`flags` of the brokers' JVMs are added to hifi's."""
         self.side = side
         self._jars = jars
+        self._flags = flags
         self._running: dict[int, subprocess.Popen[bytes]] = {}
 
     @property
@@ -62,7 +65,7 @@ class Cluster:
             return
         with (self.side.logs / f"broker-{broker}.log").open("ab") as log:
             self._running[broker] = subprocess.Popen(
-                brokers.command(self.side, broker, self._jars),
+                brokers.command(self.side, broker, self._jars, self._flags),
                 env={**os.environ, OF_SIDE: str(self.side.root)},
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -1,4 +1,7 @@
-"""`python -m tests.contract.collect.attacks NAME PORT`: one attack on collect, as a process."""
+"""`python -m tests.contract.collect.attacks NAME PORT SHARE`: one attack on collect, as a process.
+
+SHARE, up to 1, is how much of its size it has. The floods have none: they last until collect ends them.
+"""
 
 import gzip
 import resource
@@ -16,20 +19,18 @@ from tests.harness.service_process import HOST
 MIB: Final = 1024 * 1024
 FLOOD_BYTES: Final = 400 * MIB
 _LEVELS: Final = MAX_DEPTH - 2
-_BOMB: Final = gzip.compress(b" " * (8 * MIB - 1000))[
-    :-8
-]  # without its end, so that collect waits for the rest
 _UNKNOWN: Final = "no-such-key"
+
+
+def _bomb() -> bytes:
+    """Without its end, so that collect waits for the rest."""
+    return gzip.compress(b" " * (8 * MIB - 1000))[:-8]
 
 
 def _deep_event() -> bytes:
     begin = b'{"specversion":"1.0","id":"deep","source":"/test","type":"t","data":['
     group = b"[" * _LEVELS + b"]" * _LEVELS
     return begin + b",".join([group] * 255) + b"]}"
-
-
-_TOO_MANY: Final = gzip.compress(b"[" + b"1," * 4_000_000 + b"1]")
-_DEEP: Final = b"[" + b",".join([_deep_event()] * 120) + b"]"
 
 
 def head(path: str, key: str, content_type: str, *more: str) -> bytes:
@@ -59,61 +60,63 @@ def flood(port: int, first: bytes, block: bytes) -> None:
     assert reply[9:12] in (b"", b"401", b"405", b"431"), reply
 
 
-def trailers(path: str, key: str) -> Callable[[int], None]:
+def trailers(path: str, key: str) -> Callable[[int, float], None]:
     """400 MiB of trailers on one connection."""
     begin = head(path, key, EVENT, "transfer-encoding: chunked") + b"1\r\n{\r\n0\r\n"
-    return lambda port: flood(port, begin, b"x-trailer: " + b"y" * 60_000 + b"\r\n")
+    return lambda port, _: flood(port, begin, b"x-trailer: " + b"y" * 60_000 + b"\r\n")
 
 
-def one_trailer(port: int) -> None:
+def one_trailer(port: int, _: float) -> None:
     """One trailer that never ends."""
     begin = head("/v1/events", KEY, EVENT, "transfer-encoding: chunked") + b"1\r\n{\r\n0\r\nx-trailer: "
     flood(port, begin, b"y" * 65_536)
 
 
-def headers(port: int) -> None:
+def headers(port: int, _: float) -> None:
     """Headers without an end."""
     flood(port, b"POST /v1/events HTTP/1.1\r\nhost: x\r\n", b"x-header: y\r\n" * 5_000)
 
 
-def one_header(port: int) -> None:
+def one_header(port: int, _: float) -> None:
     """One header that never ends."""
     flood(port, b"GET /healthz HTTP/1.1\r\nhost: x\r\nx-header: ", b"y" * 65_536)
 
 
-def extensions(port: int) -> None:
+def extensions(port: int, _: float) -> None:
     """A chunk extension that never ends."""
     begin = head("/v1/events", KEY, EVENT, "transfer-encoding: chunked") + b"1;x="
     flood(port, begin, b"y" * 65_536)
 
 
-def bombs(port: int) -> None:
+def bombs(port: int, share: float) -> None:
     """150 connections, each of 8 KB that become 8 MiB, without their end."""
-    begin = head("/v1/events", KEY, EVENT, "content-encoding: gzip", "content-length: 100000") + _BOMB
-    _hold(port, begin, 150)
+    begin = head("/v1/events", KEY, EVENT, "content-encoding: gzip", "content-length: 100000") + _bomb()
+    _hold(port, begin, round(share * 150))
 
 
-def slow_posts(port: int) -> None:
+def slow_posts(port: int, share: float) -> None:
     """2,000 requests of 8 MB that stop after the first 200 KB."""
     begin = head("/v1/events", KEY, EVENT, "content-length: 8000000") + b" " * 200_000
-    _hold(port, begin, 2_000)
+    _hold(port, begin, round(share * 2_000))
 
 
-def too_many_events(port: int) -> None:
+def too_many_events(port: int, share: float) -> None:
     """40 arrays of 4 million events, which compress to 8 KB each."""
-    begin = head("/v1/events", KEY, BATCH, "content-encoding: gzip", f"content-length: {len(_TOO_MANY)}")
-    for _ in range(40):
-        assert _reply(port, begin + _TOO_MANY)[9:12] == b"413"
+    body = gzip.compress(b"[" + b"1," * 4_000_000 + b"1]")
+    begin = head("/v1/events", KEY, BATCH, "content-encoding: gzip", f"content-length: {len(body)}")
+    for _ in range(round(share * 40)):
+        assert _reply(port, begin + body)[9:12] == b"413"
 
 
-def deep_events(port: int) -> None:
+def deep_events(port: int, share: float) -> None:
     """Four bodies of 120 events of 64 KiB that are nested as deep as they may be."""
-    begin = head("/v1/events", KEY, BATCH, f"content-length: {len(_DEEP)}")
-    for _ in range(4):
-        assert _reply(port, begin + _DEEP)[9:12] == b"202"
+    body = b"[" + b",".join([_deep_event()] * 120) + b"]"
+    begin = head("/v1/events", KEY, BATCH, f"content-length: {len(body)}")
+    for _ in range(round(share * 4)):
+        assert _reply(port, begin + body)[9:12] == b"202"
 
 
-def places(port: int) -> None:
+def places(port: int, _: float) -> None:
     """4,200 requests of which one byte has come, so that no place is left."""
     count = 4_200
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -136,7 +139,7 @@ def _hold(port: int, begin: bytes, count: int) -> None:
         time.sleep(3)
 
 
-ATTACKS: Final[Mapping[str, Callable[[int], None]]] = {
+ATTACKS: Final[Mapping[str, Callable[[int, float], None]]] = {
     "trailers without a key on /healthz": trailers("/healthz", _UNKNOWN),
     "trailers without a key": trailers("/v1/events", _UNKNOWN),
     "trailers with a key": trailers("/v1/events", KEY),
@@ -153,4 +156,4 @@ ATTACKS: Final[Mapping[str, Callable[[int], None]]] = {
 
 
 if __name__ == "__main__":
-    ATTACKS[sys.argv[1]](int(sys.argv[2]))
+    ATTACKS[sys.argv[1]](int(sys.argv[2]), float(sys.argv[3]))

@@ -6,30 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from scripts.local.addresses import BROKER_IDS
-from scripts.local.jars import ensure_jars
-from scripts.local.kafka.cluster import Cluster
-from scripts.local.ports import free_base
-from scripts.local.side import Side
 from shared.contracts.documents import Source
 from shared.contracts.publish_plan import COMPLETE
 from shared.contracts.topics import Topic, topic_specs
 from shared.kafka import config_topic
-from shared.kafka.admin import ensure_topics
 from tests.contract.collect.conftest import publish
 from tests.contract.collect.process import KEY, CollectProcess, encoded, event
+from tests.harness.lone_broker import create_topics, lone_broker
 from tests.harness.waiting import eventually
 
 
 @pytest.fixture
 def unconfigured(tmp_path: Path) -> Iterator[str]:
-    """Brokers for this test, with every topic but `config`."""
-    side = Side(root=tmp_path / "side", port=free_base(), partitions=1)
-    with Cluster(side, ensure_jars(print).broker) as cluster:
-        ensure_topics(cluster.bootstrap, [spec for spec in topic_specs(1) if spec.name != Topic.CONFIG])
-        yield cluster.bootstrap
-        for broker in BROKER_IDS:  # nothing of theirs is needed any more: stopping them in order takes 30 s
-            cluster.kill(broker)
+    """A broker for this test, with every topic but `config`."""
+    with lone_broker(tmp_path) as address:
+        create_topics(address, [spec for spec in topic_specs(1) if spec.name != Topic.CONFIG])
+        yield address
 
 
 def test_brokers_that_answer_are_not_enough_without_the_configuration(
@@ -42,7 +34,7 @@ def test_brokers_that_answer_are_not_enough_without_the_configuration(
         assert _report(process) == {"ready": False, "config": False, "kafka": True}
         assert process.request("GET", "/readyz").status == 503
         assert process.post(encoded(event())).status == 503
-        ensure_topics(unconfigured, topic_specs(1))
+        create_topics(unconfigured, [spec for spec in topic_specs(1) if spec.name == Topic.CONFIG])
         publish(unconfigured, Source(name="players", tenant="acme", write_keys=[KEY]))
         eventually(lambda: "topic lacks a part" in (tmp_path / "log").read_text(), 120)
         assert _report(process) == {"ready": False, "config": False, "kafka": True}

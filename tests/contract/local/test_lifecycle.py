@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -21,21 +20,13 @@ from scripts.local.side import Side
 from shared.contracts.topics import Topic
 from shared.kafka.background_reader import reader_config
 from shared.kafka.producer import producer_config
+from tests.contract.local.command import hifi
 from tests.harness.command_line import HIFI
+from tests.harness.lone_broker import QUICK_TO_COMPILE
 
 pytestmark = pytest.mark.timeout(900)
 
 _UP_SECONDS = 300
-
-
-def _hifi(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*HIFI, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
 
 
 class Up:
@@ -48,7 +39,13 @@ class Up:
     def start(self) -> "subprocess.Popen[str]":
         log = (self.side.root.parent / "up.log").open("w")
         arguments = ["up", "--parts", "brokers", "--data", str(self.side.root), "--port", str(self.side.port)]
-        self.process = subprocess.Popen([*HIFI, *arguments], stdout=log, stderr=subprocess.STDOUT, text=True)
+        self.process = subprocess.Popen(
+            [*HIFI, *arguments],
+            env={**os.environ, "JDK_JAVA_OPTIONS": QUICK_TO_COMPILE},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
         _until(lambda: "ready" in self.output() or self.process.poll() is not None, _UP_SECONDS, self.output)  # type: ignore[union-attr]
         assert "ready" in self.output(), self.output()
         return self.process
@@ -105,17 +102,9 @@ def test_sigterm_ends_everything_and_a_restart_has_the_records_still(up: Up) -> 
 @pytest.mark.proof
 def test_a_second_up_on_the_folder_is_refused(up: Up) -> None:
     _running(up)
-    second = _hifi("up", "--data", str(up.side.root))
+    second = hifi("up", "--data", str(up.side.root))
     assert second.returncode == 1
     assert "already runs" in second.stderr
-
-
-def test_another_side_on_the_same_ports_is_refused_with_the_owner(up: Up, tmp_path: Path) -> None:
-    _running(up)
-    other = _hifi("up", "--data", str(tmp_path / "other"), "--port", str(up.side.port))
-    assert other.returncode == 1
-    assert "ports in use" in other.stderr
-    assert "java" in other.stderr
 
 
 def test_doctor_finds_a_healthy_side_and_names_a_broker_that_is_down(up: Up) -> None:
@@ -123,21 +112,18 @@ def test_doctor_finds_a_healthy_side_and_names_a_broker_that_is_down(up: Up) -> 
     said: list[str] = []
 
     def healthy() -> bool:
-        done = _hifi("doctor", "--data", str(up.side.root))
+        done = hifi("doctor", "--data", str(up.side.root))
         said.append(done.stdout)
         return done.returncode == 0
 
     _until(healthy, 240, lambda: said[-1])  # a broker that stood still for seconds is missed for a while
-    supervisor = Supervisor(up.side)
-    supervisor.stop_program("broker-2")
-    try:
-        hurt = _hifi("doctor", "--data", str(up.side.root))
-    finally:
-        supervisor.start_program("broker-2")
+    Supervisor(up.side).stop_program("broker-2")
+    hurt = hifi("doctor", "--data", str(up.side.root))
     assert hurt.returncode == 1
     assert "broker-2" in hurt.stdout
 
 
+@pytest.mark.proof  # in `make test` with all brokers of a whole side: tests/integration/test_faults.py
 def test_a_killed_broker_is_started_again(up: Up) -> None:
     _running(up)
     supervisor = Supervisor(up.side)
@@ -154,7 +140,7 @@ def test_down_ends_what_a_killed_supervisor_left_behind(up: Up) -> None:
     supervisors = side_processes(up.side.root, "supervisor")
     kill(supervisors)
     assert side_processes(up.side.root), "the brokers survive their supervisor"
-    stopped = _hifi("down", "--data", str(up.side.root))
+    stopped = hifi("down", "--data", str(up.side.root))
     assert stopped.returncode == 0
     assert "left by an earlier `hifi up`" in stopped.stdout
     assert side_processes(up.side.root) == []
@@ -163,46 +149,11 @@ def test_down_ends_what_a_killed_supervisor_left_behind(up: Up) -> None:
 @pytest.mark.proof
 def test_down_stops_a_running_side_from_another_terminal(up: Up) -> None:
     process = _running(up)
-    stopped = _hifi("down", "--data", str(up.side.root))
+    stopped = hifi("down", "--data", str(up.side.root))
     assert stopped.returncode == 0, stopped.stdout
     assert process.wait(30) == 0
     assert holder(up.side.root) is None
     assert side_processes(up.side.root) == []
-
-
-def test_down_without_a_side_says_so(tmp_path: Path) -> None:
-    stopped = _hifi("down", "--data", str(tmp_path))
-    assert stopped.returncode == 0
-    assert "no side is running" in stopped.stdout
-
-
-def test_up_on_a_file_instead_of_a_folder_names_it(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    refused = _hifi("up", "--data", str(tmp_path / "file" / "below"))
-    assert refused.returncode == 1
-    assert "cannot be used as data folder" in refused.stderr
-
-
-def test_checkpoints_without_their_brokers_are_refused(tmp_path: Path) -> None:
-    side = Side(root=tmp_path)
-    side.create()
-    (side.checkpoints / "ingest").mkdir()
-    refused = _hifi("up", "--data", str(tmp_path), "--port", str(free_base()))
-    assert refused.returncode == 1
-    assert f"remove {tmp_path} to start from nothing" in refused.stderr.replace("\n", "")
-
-
-@pytest.mark.parametrize("option", [(), ("--twins",)])
-def test_up_does_not_empty_a_folder_of_the_users_own(tmp_path: Path, option: tuple[str, ...]) -> None:
-    mine = tmp_path / "tmp" / "mine.txt"
-    mine.parent.mkdir()
-    mine.write_text("kept")
-    with socket.create_server(("127.0.0.1", 0)) as taken:  # a side would not get far
-        port = str(taken.getsockname()[1])
-        refused = _hifi("up", *option, "--data", str(tmp_path), "--port", port)
-    assert refused.returncode == 1
-    assert "name a new folder by --data" in refused.stderr.replace("\n", " ")
-    assert list(tmp_path.rglob("*")) == [mine.parent, mine]
 
 
 def test_a_marked_process_is_found_and_a_neighbour_is_not(tmp_path: Path) -> None:
@@ -220,7 +171,12 @@ def test_a_marked_process_is_found_and_a_neighbour_is_not(tmp_path: Path) -> Non
 
 
 def _running(up: Up) -> "subprocess.Popen[str]":
-    """The process of the running side; started here if a test runs by itself."""
+    """The process of the running side, with the brokers that another test has stopped; started if there is
+    none."""
     if up.process is None or up.process.poll() is not None:
         return up.start()
+    supervisor = Supervisor(up.side)
+    for program, state in supervisor.states().items():
+        if state == "STOPPED":
+            supervisor.start_program(program)
     return up.process

@@ -1,0 +1,49 @@
+"""A query whose records expired while it stood still goes on with those that are there."""
+
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from pipelines.data.ingest.job import build as build_ingest
+from shared.contracts import headers as h
+from shared.contracts.topics import Topic
+from shared.runtime.settings import SparkSettings
+from tests.conftest import delete_records
+from tests.harness.topics import Topics
+from tests.spark.test_ingest_and_route_queries import (
+    _ALLOWED_SECONDS,
+    _COLLECTED,
+    _ONE_PARTITION,
+    collected,
+    text,
+    until,
+)
+
+
+def test_a_node_that_stopped_until_its_records_expired_continues_with_the_rest(
+    spark: SparkSession, spark_settings: SparkSettings, topics: str, tmp_path: Path
+) -> None:
+    settings = spark_settings.model_copy(update={"bootstrap": topics, "checkpoints": str(tmp_path)})
+    records = Topics(topics)
+    send_collected(records, "before")
+    query = build_ingest(spark, settings)
+    until(lambda: events_of(records) == ["before"], _ALLOWED_SECONDS, [query])
+    query.stop()
+    send_collected(records, "expired")
+    delete_records(topics)
+    send_collected(records, "after")
+
+    query = build_ingest(spark, settings)
+    try:
+        until(lambda: events_of(records) == ["after"], _ALLOWED_SECONDS, [query])
+    finally:
+        query.stop()
+
+
+def send_collected(records: Topics, name: str) -> None:
+    records.put(Topic.COLLECTED, collected(name), _COLLECTED, _ONE_PARTITION)
+    records.flush()
+
+
+def events_of(records: Topics) -> list[str]:
+    return [text(message, h.CE_ID) for message in records.all_of(Topic.EVENTS)]
