@@ -24,6 +24,7 @@ from shared.contracts.ledger import GOOD_MS, Stage
 from shared.contracts.scorecard import ALL_TENANTS, HopRow, MinuteCard
 
 _EVEN: Final = Verdict()
+_BEFORE_PIPES: Final = (Reconciliation.INGEST, Reconciliation.ROUTE)
 _BEFORE_TRANSMIT: Final = (Reconciliation.INGEST, Reconciliation.ROUTE, Reconciliation.CLAIMS)
 _AGAIN: Final = (
     Reconciliation.CLAIMS,
@@ -151,7 +152,7 @@ def with_replay(first: Counts, second: Counts, *, whole: bool) -> Counts:
 def _of_a_pass(state: MinuteState, judgement: Judgement) -> Counts:
     verdicts = judgement.verdicts
     under_way = sum(verdict.under_way for verdict in verdicts.values())
-    again = _doubled(judgement, _AGAIN) + _first_doubled(state, judgement)
+    again = _doubled(judgement, _AGAIN) + _doubled_before_pipes(state, judgement)
     return Counts(
         collected=state.count(Stage.COLLECTED),
         late=sum(line.late for line in state.of((Stage.COLLECTED,))),
@@ -193,7 +194,7 @@ def owed(state: MinuteState, judgement: Judgement) -> int:
     missing = sum(each.lost + each.under_way for key, each in known if key.account in _BEFORE_TRANSMIT)
     pipes = [key for key, _ in known if key.account is Reconciliation.TRANSMIT]
     dropped = sum(_route_dropped(state, judgement, key) for key in pipes)
-    doubled = _doubled(judgement, (Reconciliation.CLAIMS,)) + _first_doubled(state, judgement)
+    doubled = _doubled(judgement, (Reconciliation.CLAIMS,)) + _doubled_before_pipes(state, judgement)
     return max(0, copies + missing - dropped - doubled)
 
 
@@ -204,10 +205,16 @@ def _route_dropped(state: MinuteState, judgement: Judgement, key: Key) -> int:
     return max(0, judgement.verdicts[key].dropped - letters - sum(verdict.extra for verdict in later))
 
 
-def _first_doubled(state: MinuteState, judgement: Judgement) -> int:
-    """Second first copies of events. Unknown (0) if events were unmatched too: a second record in `unmatched`
-    is not a delivery, and after a crash there may be many."""
-    return 0 if state.count(Stage.UNMATCHED) else _doubled(judgement, (Reconciliation.ROUTE,))
+def _doubled_before_pipes(state: MinuteState, judgement: Judgement) -> int:
+    """Second copies that were sent of events that ingest or route doubled.
+
+    Until they are counted by pipe, one for each event that route doubled; unknown (0) if some were unmatched
+    too: a second record in `unmatched` is not a delivery, and after a crash there may be many.
+    """
+    found = {key.account: each for key, each in judgement.verdicts.items() if key.account in _BEFORE_PIPES}
+    known = sum(each.doubled for each in found.values() if each.by_pipe)
+    route = found.get(Reconciliation.ROUTE, _EVEN)
+    return known if route.by_pipe or state.count(Stage.UNMATCHED) else known + route.doubled
 
 
 def _doubled(judgement: Judgement, accounts: Iterable[Reconciliation]) -> int:
