@@ -1,13 +1,13 @@
 """Scorecards of minutes, from states and judgements, with the reasons why a minute is spent. Pure."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from msgspec import structs
 
 from pipelines.control.observe.ledger.fault_attribution import is_customer_fault
-from pipelines.control.observe.ledger.minute_sums import Lags, MinuteState, StageSums, merged_lags
+from pipelines.control.observe.ledger.minute_sums import Lags, MinuteState, merged_lags
 from pipelines.control.observe.ledger.reconciliation_rules import Key, Reconciliation
 from pipelines.control.observe.scorecards.loss_table import (
     NO_NAMES,
@@ -137,6 +137,7 @@ def with_replay(first: Counts, second: Counts, *, whole: bool) -> Counts:
         unmatched=known.unmatched,
         delivered=known.delivered,
         customer_dead=known.customer_dead,
+        hifi_dead=known.hifi_dead,
         in_time=known.in_time,
         doubled=both.doubled,
         again=both.again,
@@ -161,7 +162,8 @@ def _of_a_pass(state: MinuteState, judgement: Judgement) -> Counts:
         good=sum(line.good for line in state.of((Stage.DELIVERED,))),
         delivered=state.count(Stage.DELIVERED),
         dead=dead(state),
-        customer_dead=_customer_dead(state),
+        customer_dead=_first_deaths(state, is_customer_fault),
+        hifi_dead=_first_deaths(state, lambda reason: not is_customer_fault(reason)),
         waiting=sum(verdict.waiting for verdict in verdicts.values()),
         under_way=under_way,
         lost=sum(verdict.lost for verdict in verdicts.values()),
@@ -172,19 +174,14 @@ def _of_a_pass(state: MinuteState, judgement: Judgement) -> Counts:
     )
 
 
-def _customer_dead(state: MinuteState) -> int:
-    """Deliveries that only the customer can bring about. One that was replayed and died again counts once, as
-    it is owed once."""
+def _first_deaths(state: MinuteState, counts: Callable[[str], bool]) -> int:
+    """Events that died for such a reason. One that was replayed and died again counts once, by its first
+    death, as it is owed once. Further deaths that are tallied before the first ones make none negative."""
     deaths: Counter[str] = Counter()
     for (stage, pipe, _), line in state.lines.items():
         if stage in _DEATHS:
-            deaths[pipe] += _DEATHS[stage] * _of_customer(line)
+            deaths[pipe] += _DEATHS[stage] * sum(n for reason, n in line.reasons.items() if counts(reason))
     return sum(max(0, count) for count in deaths.values())
-
-
-def _of_customer(line: StageSums) -> int:
-    """Events that failed for a reason that is the customer's."""
-    return sum(count for reason, count in line.reasons.items() if is_customer_fault(reason))
 
 
 def owed(state: MinuteState, judgement: Judgement) -> int:
