@@ -20,6 +20,12 @@ def store_url() -> Iterator[str]:
 
 
 @pytest.fixture
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is written together takes several requests, so that a process can end between them."""
+    monkeypatch.setattr("pipelines.control.observe.dynamodb.MOST_TOGETHER", 25)
+
+
+@pytest.fixture
 def start(topics: str, store_url: str, tmp_path: Path) -> Iterator[Start]:
     """Starts processes for one test, waits until they are ready, and stops them cleanly."""
     started: list[ObserveProcess] = []
