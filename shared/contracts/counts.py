@@ -33,6 +33,10 @@ class Counts(Struct, kw_only=True, frozen=True):
     """Dead letters that only the customer can prevent, including those replayed since; each event of a pipe
     once, however often it was replayed and died again."""
 
+    hifi_dead: int = 0
+    """Dead letters that hifi could have prevented, counted in the same way, with replayed ones; `dead` has
+    those alone that lie there now. Earlier versions of observe leave it 0."""
+
     waiting: int = 0
     under_way: int = 0
     in_time: int = 0

@@ -16,6 +16,18 @@ CONFLICT: Final = "TransactionConflict"
 """Of an item of a transaction: another transaction writes it at this moment."""
 
 
+_THROTTLED: Final = frozenset(
+    (
+        "ProvisionedThroughputExceeded",
+        "ProvisionedThroughputExceededException",
+        "RequestLimitExceeded",
+        "ThrottlingError",
+        "ThrottlingException",
+    )
+)
+"""Codes of requests, and of items of a transaction."""
+
+
 class StoreError(Exception):
     """The table cannot be used just now; the text says why."""
 
@@ -72,6 +84,12 @@ def cancellations(error: Exception) -> list[str]:
 def conflicts(error: Exception) -> bool:
     """Whether a transaction failed because of another one at that moment: it is worth another try."""
     return error_code(error) == "TransactionInProgressException" or CONFLICT in cancellations(error)
+
+
+def throttled(error: Exception) -> bool:
+    """Whether a transaction failed because of too many requests: it is worth another try, later."""
+    codes = {error_code(error), *cancellations(error)}
+    return not codes.isdisjoint(_THROTTLED)
 
 
 def _local_identity() -> dict[str, str]:

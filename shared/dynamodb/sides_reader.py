@@ -17,13 +17,15 @@ from shared.contracts.sides import (
 )
 from shared.dynamodb.activity_reader import ActivityReader
 from shared.dynamodb.release_store import ReleaseStore
+from shared.dynamodb.unreadable_rows import UnreadableRows
 from shared.runtime.clock import Clock
 
 
 class SidesReader:
     """May be used from any thread.
 
-    It keeps what it saw of the registers: an owner whose beat does not move from look to look is left out.
+    It keeps what it saw of the registers: an owner whose beat does not move from look to look is left out. So
+    is an activity that another version wrote and this one cannot read, which is logged once.
     """
 
     def __init__(
@@ -48,8 +50,9 @@ class SidesReader:
         self._clock = clock
         self._store = ReleaseStore(table, endpoint)
         self._registers: dict[str, ActivityReader] = {}
+        self._unreadable: dict[str, UnreadableRows] = {}
         self._lock = threading.Lock()
-        """Of the dictionary; no request is made under it."""
+        """Of the dictionaries and what they hold of unreadable rows; no request is made under it."""
 
     def look(self, ended: int) -> Sides:
         """The sides now, and the last `ended` releases that have ended.
@@ -72,7 +75,10 @@ class SidesReader:
         return () if self._own is None else (lone_side(self._own, self._health(), now_ms),)
 
     def _with_actors(self, report: SideReport) -> SideReport:
-        register = self._register_of(report.side).look()
+        register = self._register_of(report.side).readable()
+        with self._lock:
+            rows = self._unreadable.setdefault(report.side, UnreadableRows(f"activities of {report.side}"))
+            rows.report(register.unreadable)
         return replace(report, activities=register.activities, wishes=register.wishes)
 
     def _register_of(self, side: str) -> ActivityReader:

@@ -105,12 +105,15 @@ class Scorecards:
         return [
             Statement(
                 sid="Scorecards",
+                # BatchWriteItem is for versions before the fence, which a side may go back to.
                 actions=[
                     "dynamodb:BatchWriteItem",
+                    "dynamodb:ConditionCheckItem",
                     "dynamodb:DeleteItem",
                     "dynamodb:GetItem",
                     "dynamodb:PutItem",
                     "dynamodb:Query",
+                    "dynamodb:UpdateItem",
                 ],
                 resources=[self.table_arn],
             ),

@@ -63,8 +63,14 @@ def minutes_of(ask: Ask, first: int, last: int, used: Callable[[int], MinuteUsag
 
 
 def side_minute(card: MinuteCard, used: MinuteUsage) -> SideMinute:
-    """A minute as the deployer judges it."""
-    dead = {"dead letter": card.dead - card.customer_dead, "quarantine": card.quarantined}
+    """A minute as the deployer judges it.
+
+    Dead letters count that hifi could have prevented, whether they were replayed since or not. Of an observe
+    of an earlier version, which does not count them, those that lie there beyond the customer's are known;
+    they are never more.
+    """
+    dead_letters = max(card.hifi_dead, card.dead - card.customer_dead)
+    dead = {"dead letter": dead_letters, "quarantine": card.quarantined}
     return SideMinute(
         minute=card.minute,
         settled=card.settled,

@@ -1,5 +1,6 @@
 """A DynamoDB table of byte strings by (pk, sk): observe's persistent state."""
 
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
@@ -7,7 +8,8 @@ from uuid import uuid4
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from shared.dynamodb.client import StoreError, create_table, dynamodb_client
+from pipelines.control.observe.fence import Fence
+from shared.dynamodb.client import StoreError, conflicts, create_table, dynamodb_client, throttled
 
 PK: Final = "pk"
 SK: Final = "sk"
@@ -19,8 +21,11 @@ PART_BYTES: Final = 350_000
 """A longer body is split over several items: DynamoDB's limit is 400 KB."""
 
 _PARTS: Final = "parts"
-_BATCH: Final = 25
-"""Most items in one BatchWriteItem."""
+MOST_TOGETHER: Final = 99
+"""Most items in one transaction, beside the fence's: DynamoDB takes 100."""
+
+_MOST_BYTES: Final = 3_000_000
+"""Most bytes of bodies in one transaction: DynamoDB takes 4 MB with all that is around them."""
 
 _PART_SECONDS: Final = 30 * 86_400
 """When parts that were replaced expire."""
@@ -42,6 +47,7 @@ class Item(NamedTuple):
 class Store:
     """A table. Every method may be called from any thread, and raises StoreError if the table fails.
 
+    Each write is a transaction that fails once a later process has begun with the table (see `fence`).
     boto3 takes region and credentials from the environment.
     """
 
@@ -49,6 +55,10 @@ class Store:
         """`endpoint` is the URL of DynamoDB Local, which takes any credentials; None for AWS."""
         self._client: Any = dynamodb_client(endpoint)
         self._table = table
+        self._fence = Fence(self._client, table)
+        self._writing = threading.Lock()
+        """Transactions at the same time would conflict over the fence, which is in each of them."""
+
         self._makes_table = endpoint is not None
 
     def ensure(self) -> None:
@@ -59,6 +69,15 @@ class Store:
             create_table(self._client, self._table, PK, SK)
         except (BotoCoreError, ClientError) as error:
             raise StoreError(f"table {self._table} cannot be created: {error}") from error
+
+    def begin(self) -> None:
+        """Take the table over from processes that began before: none of them can write from now on."""
+        self._fence.begin()
+
+    @property
+    def superseded(self) -> bool:
+        """Whether a later process has taken the table over, as far as a write has shown."""
+        return self._fence.superseded
 
     def get(self, pk: str, sk: str) -> bytes | None:
         """An item's body; None if there is none."""
@@ -94,7 +113,11 @@ class Store:
             raise StoreError(f"table {self._table} cannot be read: {error}") from error
 
     def put(self, items: Iterable[Item]) -> None:
-        """Write all items, replacing those with the same keys, in no particular order."""
+        """Write all items, replacing those with the same keys, in no particular order.
+
+        Raises:
+            SupersededError: if a later process has begun; as every method that writes does.
+        """
         rows: list[dict[str, Any]] = []
         for item in {(item.pk, item.sk): item for item in items}.values():
             parts = _parts(item)
@@ -103,8 +126,8 @@ class Store:
         self._put_rows(rows)
 
     def _put_rows(self, rows: list[dict[str, Any]]) -> None:
-        for at in range(0, len(rows), _BATCH):
-            self._write([{"PutRequest": {"Item": row}} for row in rows[at : at + _BATCH]])
+        for batch in _batches(rows):
+            self._write([{"Put": {"TableName": self._table, "Item": row}} for row in batch])
 
     def _item(self, row: dict[str, Any]) -> Item:
         """An item with its whole body, which may be split over other rows."""
@@ -122,20 +145,36 @@ class Store:
     def delete_all(self, keys: Iterable[tuple[str, str]]) -> None:
         """Delete items by (pk, sk)."""
         rows = [{PK: {"S": pk}, SK: {"S": sk}} for pk, sk in keys]
-        for at in range(0, len(rows), _BATCH):
-            self._write([{"DeleteRequest": {"Key": row}} for row in rows[at : at + _BATCH]])
+        for batch in _batches(rows):
+            self._write([{"Delete": {"TableName": self._table, "Key": row}} for row in batch])
 
-    def _write(self, requests: list[dict[str, Any]]) -> None:
+    def _write(self, changes: list[dict[str, Any]]) -> None:
         for turn in range(_TRIES):
             try:
-                answer = self._client.batch_write_item(RequestItems={self._table: requests})
+                with self._writing:
+                    self._client.transact_write_items(TransactItems=[self._fence.condition, *changes])
             except (BotoCoreError, ClientError) as error:
-                raise StoreError(f"table {self._table} cannot be written: {error}") from error
-            requests = answer.get("UnprocessedItems", {}).get(self._table, [])
-            if not requests:
+                self._fence.check(error)
+                if not (conflicts(error) or throttled(error)):
+                    raise StoreError(f"table {self._table} cannot be written: {error}") from error
+            else:
                 return
             time.sleep(_PAUSE_SECONDS * 2**turn)
-        raise StoreError(f"table {self._table} left {len(requests)} items unwritten: it is throttled")
+        raise StoreError(f"table {self._table} left {len(changes)} items unwritten: it is throttled")
+
+
+def _batches(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    batch: list[dict[str, Any]] = []
+    size = 0
+    for row in rows:
+        more = len(row[BODY]["B"]) if BODY in row else 0
+        if batch and (len(batch) == MOST_TOGETHER or size + more > _MOST_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(row)
+        size += more
+    if batch:
+        yield batch
 
 
 def _row(item: Item) -> dict[str, Any]:

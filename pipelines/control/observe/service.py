@@ -2,11 +2,13 @@
 
 import threading
 from collections.abc import Mapping
+from contextlib import ExitStack
 from functools import partial
 from time import monotonic
 from typing import Final
 
 from confluent_kafka import KafkaException
+from msgspec.structs import replace
 
 from pipelines.control.observe.alarms.service import Alarms, open_alarms
 from pipelines.control.observe.alarms.silences import AFTER_MS, windows_of_spans
@@ -76,15 +78,14 @@ class Observe:
         Raises:
             OSError: if the port is taken.
         """
-        self._activities.start()
-        self._rollouts.start()
-        try:
-            with Progress(self._settings.bootstrap, self._client) as progress:
-                self._serve(self._loop(progress), progress)
-        finally:
-            self._rollouts.stop()
-            self._activities.stop()
-            self._alarms.close()
+        with ExitStack() as work:
+            work.callback(self._alarms.close)
+            work.callback(self._activities.stop)
+            work.callback(self._rollouts.stop)
+            self._activities.start()
+            self._rollouts.start()
+            progress = work.enter_context(Progress(self._settings.bootstrap, self._client))
+            self._serve(self._loop(progress), progress, work)
 
     def _loop(self, progress: Progress) -> ControlLoop:
         return ControlLoop(
@@ -114,7 +115,7 @@ class Observe:
             keep_hours=self._settings.keep_hours,
         )
 
-    def _serve(self, loop: ControlLoop, progress: Progress) -> None:
+    def _serve(self, loop: ControlLoop, progress: Progress, work: ExitStack) -> None:
         open_reader = partial(
             OffsetRangeReader, self._settings.bootstrap, f"{self._client}-search", seconds=_SEARCH_SECONDS
         )
@@ -132,23 +133,44 @@ class Observe:
         with served(app, self._settings.host, self._settings.port) as port:
             _log.info("serving", extra={"port": port})
             position = self._restored()
-            if position is None:
-                return
-            self._timeline.start(answers.stability)
-            try:
-                self._follow(loop, self._catch_up(loop, progress), position)
-            finally:
-                self._timeline.stop()
+            if position is not None:
+                self._timeline.start(answers.stability)
+                try:
+                    self._follow(loop, self._catch_up(loop, progress), position)
+                finally:
+                    self._timeline.stop()
+            if self._store.superseded:
+                work.close()
+                self._stand_by(loop)
+
+    def _stand_by(self, loop: ControlLoop) -> None:
+        """Do nothing more, and wait to be stopped.
+
+        A process that exited would be started again, by a kubelet or a supervisor, and take the table over
+        from the one that is meant to have it; that one would do the same.
+        """
+        self._ready["store"] = False
+        loop.snapshot = replace(loop.snapshot, behind=True)
+        _log.error(
+            "another observe has begun with the same table: this one has ended its work, is not ready and "
+            "sends no alarm; stop it"
+        )
+        self._stopping.wait()
+
+    @property
+    def _over(self) -> bool:
+        return self._stopping.is_set() or self._store.superseded
 
     def _report(self) -> Mapping[str, bool]:
         return dict(self._ready)
 
     def _restored(self) -> int | None:
-        """The ledger offset to start at; waits for brokers and store. None if it is stopped before."""
-        while not self._stopping.is_set():
+        """The ledger offset to start at; waits for brokers and store. None if its work is over before."""
+        while not self._over:
             try:
                 end = ledger_end(self._settings.bootstrap, self._client)
                 self._store.ensure()
+                self._store.begin()  # before anything is read: a former process can change it no more
                 minute = wall_clock() // MINUTE_MS
                 position = self._persistence.restore(end, range(minute - ALARM_MINUTES, minute + 1))
                 self._resume_windows()
@@ -174,10 +196,10 @@ class Observe:
         self._resolver.start()
         looked = -self._settings.look_seconds
         try:
-            while not self._stopping.is_set():
+            while not self._over:
                 loop.enter(reader.take(_TURN_SECONDS))
                 if not reader.ready and not self._ready["ledger"]:  # the rest is judged at its end
-                    while not catch_up.turn() and not self._stopping.is_set():
+                    while not catch_up.turn() and not self._over:
                         self._stopping.wait(_PAUSE_SECONDS)
                     continue
                 if monotonic() - looked >= self._settings.look_seconds:

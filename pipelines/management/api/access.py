@@ -16,7 +16,7 @@ from pipelines.management.api.rate_limits import RateLimits
 from pipelines.management.api.requests import is_name
 from shared.oidc.errors import ProviderAwayError, TokenRefusedError
 from shared.oidc.keys import AGAIN_SECONDS
-from shared.runtime.query_parameters import unknown_parameter
+from shared.runtime.query_parameters import parameter_problem
 
 _SCHEME: Final = "bearer "
 _AWAY_SECONDS: Final = str(int(AGAIN_SECONDS))
@@ -49,7 +49,7 @@ class Access:
             kind = request.path_params.get("kind")
             if kind is not None and kind not in PLURALS:
                 raise not_found()  # before its parameters: the path may be another route's
-            refuse_unknown_parameters(request)
+            refuse_wrong_parameters(request)
             return caller
 
         return allowed
@@ -102,13 +102,13 @@ def bearer_of(request: Request) -> str:
     return text[len(_SCHEME) :].strip() if text[: len(_SCHEME)].lower() == _SCHEME else ""
 
 
-def refuse_unknown_parameters(request: Request) -> None:
-    """Refuse a query parameter that the route does not declare.
+def refuse_wrong_parameters(request: Request) -> None:
+    """Refuse a query parameter that the route does not declare, or that is given more than once.
 
     Raises:
-        ProblemError: 400 with its name and the nearest known one.
+        ProblemError: 400 with its name and the fix.
     """
-    said = unknown_parameter(request)
+    said = parameter_problem(request)
     if said is not None:
         raise ProblemError(HTTPStatus.BAD_REQUEST, said)
 

@@ -13,7 +13,7 @@ from pipelines.management.api.access import (
     Access,
     bearer_of,
     body_reader,
-    refuse_unknown_parameters,
+    refuse_wrong_parameters,
     unauthorized,
 )
 from pipelines.management.api.authentication import Authentication
@@ -171,7 +171,7 @@ def redeem_route(
     def person(request: Request) -> Caller | None:
         if not _comes_with_invitation(request, authentication):
             return known(request)
-        refuse_unknown_parameters(request)
+        refuse_wrong_parameters(request)
         return None
 
     @router.post("/v1/invitations/redeem", **route(200, 201, 409, body=True))

@@ -1,5 +1,6 @@
-"""Both sides are read from several threads at once: none waits for another's requests."""
+"""Both sides are read for people: from several threads at once, and whatever version wrote the rows."""
 
+import logging
 import threading
 import urllib.error
 import urllib.request
@@ -9,9 +10,13 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 from time import monotonic
 
-from shared.contracts.diamond.activities import Action
+import pytest
+
+from shared.contracts.diamond.activities import Action, Activity
 from shared.contracts.diamond.stability import Stability
 from shared.dynamodb.activity_register import ActivityRegister
+from shared.dynamodb.activity_rows import ACTIVITY, added
+from shared.dynamodb.client import dynamodb_client
 from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.sides_reader import SidesReader
 from shared.runtime.clock import wall_clock
@@ -61,3 +66,31 @@ def test_looks_at_the_same_side_do_not_wait_for_each_others_requests(dynamodb_lo
         looks = [threads.submit(reader.look, 0) for _ in range(TOGETHER)]
         acting = [[str(each) for each in look.result().sides[0].activities] for look in looks]
     assert acting == [["maintenance: maintain (a patch)"]] * TOGETHER
+
+
+def test_an_activity_that_a_newer_version_wrote_ends_no_answer_and_is_logged_once(
+    dynamodb_local: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    table = f"{TABLE}-newer"
+    DocumentTable(table, dynamodb_local).ensure()
+    register = ActivityRegister(
+        table, dynamodb_local, side="solo", owner="ann", clock=wall_clock, monotonic=monotonic
+    )
+    register.begin(Action.MAINTAIN, "a patch", STABLE, lease_seconds=900)
+    put_newer_activity(table, dynamodb_local)
+    reader = SidesReader(table, dynamodb_local, own="solo", health=lambda: STABLE, clock=wall_clock)
+    with caplog.at_level(logging.ERROR):
+        looks = [reader.look(0) for _ in range(3)]
+    acting = [[str(each) for each in look.sides[0].activities] for look in looks]
+    assert acting == [["maintenance: maintain (a patch)"]] * 3
+    said = [(each.message.partition(":")[0], each.__dict__["row"]) for each in caplog.records]
+    assert said == [("activities of solo", "activity/newer")]
+
+
+def put_newer_activity(table: str, url: str) -> None:
+    newer = Activity(
+        id="newer", action=Action.MAINTAIN, reason="r", owner="o", fence=9, since_ms=1, lease_seconds=900
+    )
+    row = added(table, "solo", ACTIVITY, newer)["Put"]["Item"]
+    row["item"]["S"] = row["item"]["S"].replace(Action.MAINTAIN.value, "verify a backup")
+    dynamodb_client(url).put_item(TableName=table, Item=row)

@@ -18,6 +18,16 @@ def test_a_misspelt_dry_run_writes_nothing_and_names_the_right_spelling(api: Api
     assert api.ask("GET", path).status == 200
 
 
+def test_a_parameter_that_is_given_twice_writes_nothing(api: ApiProcess) -> None:
+    path = "/v1/tenants/dry/destinations/dry.twice"
+    refused = api.ask("PUT", f"{path}?dry_run=true&dry_run=false", destination(), NEW)
+    assert (refused.status, refused.json["detail"]) == (
+        400,
+        "dry_run: it is given more than once; give it once",
+    )
+    assert api.ask("GET", path).status == 404
+
+
 def test_a_route_without_parameters_says_so_and_one_with_others_lists_them(api: ApiProcess) -> None:
     none = api.ask("GET", "/v1/whoami?x=1")
     assert (none.status, "it takes none" in none.json["detail"]) == (400, True), none.text

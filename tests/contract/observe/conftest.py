@@ -1,11 +1,12 @@
-"""Observe processes over real brokers and moto's DynamoDB."""
+"""Observe processes over real brokers and DynamoDB Local."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.harness.local_aws import local_aws
+from shared.dynamodb.client import dynamodb_client
 from tests.harness.observe_process import ObserveProcess
 from tests.harness.service_process import stop_all
 from tests.harness.waiting import eventually
@@ -14,9 +15,24 @@ Start = Callable[..., ObserveProcess]
 
 
 @pytest.fixture
-def store_url() -> Iterator[str]:
-    with local_aws() as url:
-        yield url
+def store_url(dynamodb_local: str) -> Iterator[str]:
+    """A store without tables of other tests. It is not moto's, which copies a table for each write to it."""
+    client = dynamodb_client(dynamodb_local)
+    others = set(tables(client))
+    yield dynamodb_local
+    for table in set(tables(client)) - others:
+        client.delete_table(TableName=table)
+
+
+def tables(client: Any) -> Iterator[str]:
+    for page in client.get_paginator("list_tables").paginate():
+        yield from page["TableNames"]
+
+
+@pytest.fixture
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is written together takes several requests, so that a process can end between them."""
+    monkeypatch.setattr("pipelines.control.observe.dynamodb.MOST_TOGETHER", 25)
 
 
 @pytest.fixture

@@ -39,11 +39,11 @@ class BrittleStore(Store):
         super().__init__(table, url)
         self.writes = NEVER
 
-    def _write(self, requests: list[dict[str, object]]) -> None:
+    def _write(self, changes: list[dict[str, object]]) -> None:
         if self.writes <= 0:
             raise StoreError("away")
         self.writes -= 1
-        super()._write(requests)
+        super()._write(changes)
 
 
 class Meter:

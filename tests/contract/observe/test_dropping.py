@@ -6,6 +6,8 @@ from pipelines.control.observe.dynamodb import Store
 from shared.contracts.scorecard import ALL_TENANTS, MinuteCard
 from tests.contract.observe.meter import FIRST, NEVER, Meter, ledger
 
+pytestmark = pytest.mark.usefixtures("small_batches")
+
 TENANTS = tuple(f"tenant-{at:02}" for at in range(20))
 """Enough that the items of one minute are deleted in several requests."""
 

@@ -1,6 +1,7 @@
 """The table, of moto and of DynamoDB Local: everything written is read back in order, in any amount."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -53,6 +54,49 @@ def test_the_table_of_a_former_start_is_kept(store: Store, url: str, request: py
     again = Store(table_of(request), url)
     again.ensure()
     assert again.get("a", "1") == b"\x00\xff"
+
+
+def test_a_body_larger_than_a_transaction_is_whole(store: Store) -> None:
+    long = bytes(range(256)) * 20_000
+    store.put([Item("a", "1", long), *(Item("b", f"{at:02d}", long[:300_000]) for at in range(20))])
+    assert store.get("a", "1") == long
+    assert [len(item.body) for item in store.query("b")] == [300_000] * 20
+
+
+def begun(url: str, request: pytest.FixtureRequest) -> Store:
+    found = Store(table_of(request), url)
+    found.begin()
+    return found
+
+
+@pytest.mark.usefixtures("store")
+def test_nothing_is_written_once_a_later_process_has_begun(url: str, request: pytest.FixtureRequest) -> None:
+    older = begun(url, request)
+    older.put([Item("a", "1", b"old"), Item("a", "2", b"old")])
+    older.begin()
+    assert not older.superseded
+    newer = begun(url, request)
+    assert newer.get("a", "1") == b"old"
+    with pytest.raises(StoreError, match="another observe has begun"):
+        older.put([Item("a", "1", b"stale"), Item("a", "3", b"stale")])
+    with pytest.raises(StoreError, match="another observe has begun"):
+        older.delete("a", "2")
+    assert (older.superseded, newer.superseded) == (True, False)
+    newer.put([Item("a", "2", b"new")])
+    assert [item.body for item in newer.query("a")] == [b"old", b"new"]
+
+
+@pytest.mark.usefixtures("store")
+def test_threads_of_one_process_write_at_once(url: str, request: pytest.FixtureRequest) -> None:
+    process = begun(url, request)
+    with ThreadPoolExecutor(4) as threads:
+        writes = [
+            threads.submit(process.put, [Item(f"t{name}", f"{at:03d}", b"x") for at in range(100)])
+            for name in range(4)
+        ]
+        for write in writes:
+            write.result()
+    assert [len(list(process.query(f"t{name}"))) for name in range(4)] == [100] * 4
 
 
 def test_a_table_that_is_away_is_said_to_be(url: str) -> None:

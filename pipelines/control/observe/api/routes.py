@@ -25,7 +25,7 @@ from shared.dynamodb.client import StoreError
 from shared.runtime.clock import Clock
 from shared.runtime.known_hosts import KnownHosts
 from shared.runtime.logging import get_logger
-from shared.runtime.query_parameters import unknown_parameter
+from shared.runtime.query_parameters import parameter_problem
 from shared.runtime.request_bodies import BodyRefusedError, BoundedBodies
 
 _log = get_logger(__name__)
@@ -78,7 +78,7 @@ def build(
         BoundedBodies, seconds=settings.body_timeout, together=settings.bodies_bytes, refuse=_refused_body
     )
     _add_health(app, report, registry)
-    router = APIRouter(dependencies=[Depends(_refuse_unknown_parameters)])
+    router = APIRouter(dependencies=[Depends(_refuse_wrong_parameters)])
     _add_minutes(router, answers, clock)
     _add_days(router, answers)
     _add_present(router, answers)
@@ -88,8 +88,8 @@ def build(
     return app
 
 
-async def _refuse_unknown_parameters(request: Request) -> None:
-    said = unknown_parameter(request)
+async def _refuse_wrong_parameters(request: Request) -> None:
+    said = parameter_problem(request)
     if said is not None:
         raise BadParameterError(said)
 

@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from pipelines.control.observe.alarms.silences import activity_windows
-from pipelines.control.observe.health.unreadable_rows import UnreadableRows
 from shared.contracts.alarms import QuietWindow
 from shared.dynamodb.activity_reader import ActivityReader, Register
 from shared.dynamodb.client import StoreError
+from shared.dynamodb.unreadable_rows import UnreadableRows
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
 

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from pipelines.control.observe.alarms.inputs import StoppedRollout
-from pipelines.control.observe.health.unreadable_rows import UnreadableRows
 from shared.contracts.rollouts import RolloutPhase, RolloutState, tenant_and_pipe
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.rollout_store import RolloutStore
+from shared.dynamodb.unreadable_rows import UnreadableRows
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)

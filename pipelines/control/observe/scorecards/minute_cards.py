@@ -1,13 +1,13 @@
 """Scorecards of minutes, from states and judgements, with the reasons why a minute is spent. Pure."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from msgspec import structs
 
 from pipelines.control.observe.ledger.fault_attribution import is_customer_fault
-from pipelines.control.observe.ledger.minute_sums import Lags, MinuteState, StageSums, merged_lags
+from pipelines.control.observe.ledger.minute_sums import Lags, MinuteState, merged_lags
 from pipelines.control.observe.ledger.reconciliation_rules import Key, Reconciliation
 from pipelines.control.observe.scorecards.loss_table import (
     NO_NAMES,
@@ -24,6 +24,7 @@ from shared.contracts.ledger import GOOD_MS, Stage
 from shared.contracts.scorecard import ALL_TENANTS, HopRow, MinuteCard
 
 _EVEN: Final = Verdict()
+_BEFORE_PIPES: Final = (Reconciliation.INGEST, Reconciliation.ROUTE)
 _BEFORE_TRANSMIT: Final = (Reconciliation.INGEST, Reconciliation.ROUTE, Reconciliation.CLAIMS)
 _AGAIN: Final = (
     Reconciliation.CLAIMS,
@@ -136,6 +137,7 @@ def with_replay(first: Counts, second: Counts, *, whole: bool) -> Counts:
         unmatched=known.unmatched,
         delivered=known.delivered,
         customer_dead=known.customer_dead,
+        hifi_dead=known.hifi_dead,
         in_time=known.in_time,
         doubled=both.doubled,
         again=both.again,
@@ -151,7 +153,7 @@ def with_replay(first: Counts, second: Counts, *, whole: bool) -> Counts:
 def _of_a_pass(state: MinuteState, judgement: Judgement) -> Counts:
     verdicts = judgement.verdicts
     under_way = sum(verdict.under_way for verdict in verdicts.values())
-    again = _doubled(judgement, _AGAIN) + _first_doubled(state, judgement)
+    again = _doubled(judgement, _AGAIN) + _doubled_before_pipes(state, judgement)
     return Counts(
         collected=state.count(Stage.COLLECTED),
         late=sum(line.late for line in state.of((Stage.COLLECTED,))),
@@ -160,7 +162,8 @@ def _of_a_pass(state: MinuteState, judgement: Judgement) -> Counts:
         good=sum(line.good for line in state.of((Stage.DELIVERED,))),
         delivered=state.count(Stage.DELIVERED),
         dead=dead(state),
-        customer_dead=_customer_dead(state),
+        customer_dead=_first_deaths(state, is_customer_fault),
+        hifi_dead=_first_deaths(state, lambda reason: not is_customer_fault(reason)),
         waiting=sum(verdict.waiting for verdict in verdicts.values()),
         under_way=under_way,
         lost=sum(verdict.lost for verdict in verdicts.values()),
@@ -171,19 +174,14 @@ def _of_a_pass(state: MinuteState, judgement: Judgement) -> Counts:
     )
 
 
-def _customer_dead(state: MinuteState) -> int:
-    """Deliveries that only the customer can bring about. One that was replayed and died again counts once, as
-    it is owed once."""
+def _first_deaths(state: MinuteState, counts: Callable[[str], bool]) -> int:
+    """Events that died for such a reason. One that was replayed and died again counts once, by its first
+    death, as it is owed once. Further deaths that are tallied before the first ones make none negative."""
     deaths: Counter[str] = Counter()
     for (stage, pipe, _), line in state.lines.items():
         if stage in _DEATHS:
-            deaths[pipe] += _DEATHS[stage] * _of_customer(line)
+            deaths[pipe] += _DEATHS[stage] * sum(n for reason, n in line.reasons.items() if counts(reason))
     return sum(max(0, count) for count in deaths.values())
-
-
-def _of_customer(line: StageSums) -> int:
-    """Events that failed for a reason that is the customer's."""
-    return sum(count for reason, count in line.reasons.items() if is_customer_fault(reason))
 
 
 def owed(state: MinuteState, judgement: Judgement) -> int:
@@ -193,7 +191,7 @@ def owed(state: MinuteState, judgement: Judgement) -> int:
     missing = sum(each.lost + each.under_way for key, each in known if key.account in _BEFORE_TRANSMIT)
     pipes = [key for key, _ in known if key.account is Reconciliation.TRANSMIT]
     dropped = sum(_route_dropped(state, judgement, key) for key in pipes)
-    doubled = _doubled(judgement, (Reconciliation.CLAIMS,)) + _first_doubled(state, judgement)
+    doubled = _doubled(judgement, (Reconciliation.CLAIMS,)) + _doubled_before_pipes(state, judgement)
     return max(0, copies + missing - dropped - doubled)
 
 
@@ -204,10 +202,16 @@ def _route_dropped(state: MinuteState, judgement: Judgement, key: Key) -> int:
     return max(0, judgement.verdicts[key].dropped - letters - sum(verdict.extra for verdict in later))
 
 
-def _first_doubled(state: MinuteState, judgement: Judgement) -> int:
-    """Second first copies of events. Unknown (0) if events were unmatched too: a second record in `unmatched`
-    is not a delivery, and after a crash there may be many."""
-    return 0 if state.count(Stage.UNMATCHED) else _doubled(judgement, (Reconciliation.ROUTE,))
+def _doubled_before_pipes(state: MinuteState, judgement: Judgement) -> int:
+    """Second copies that were sent of events that ingest or route doubled.
+
+    Until they are counted by pipe, one for each event that route doubled; unknown (0) if some were unmatched
+    too: a second record in `unmatched` is not a delivery, and after a crash there may be many.
+    """
+    found = {key.account: each for key, each in judgement.verdicts.items() if key.account in _BEFORE_PIPES}
+    known = sum(each.doubled for each in found.values() if each.by_pipe)
+    route = found.get(Reconciliation.ROUTE, _EVEN)
+    return known if route.by_pipe or state.count(Stage.UNMATCHED) else known + route.doubled
 
 
 def _doubled(judgement: Judgement, accounts: Iterable[Reconciliation]) -> int:

@@ -9,14 +9,16 @@ from pipelines.control.observe.ledger.reconciliation_rules import Key
 from pipelines.control.observe.scorecards.ledger_state import LedgerState
 from pipelines.control.observe.scorecards.minute_cards import JudgedMinute, minute_card, total_card
 from pipelines.control.observe.verdicts.event_identification import Identified, ReadPlan, combined, read_plan
+from pipelines.control.observe.verdicts.second_copies import COPIES
 from pipelines.control.observe.verdicts.verdicts import Judgement, ReadProgress, judge
 from shared.contracts.documents import WARM_UP
 from shared.contracts.scorecard import MinuteCard
 
 _NOTHING: Final = Identified()
 
-Asked = tuple[Mapping[Key, Mapping[int, int]], frozenset[Key], int]
-"""What the last read plan requested: hashes to name, accounts to count, and the state's version."""
+Asked = tuple[Mapping[Key, Mapping[int, int]], frozenset[Key], frozenset[int], int]
+"""What the last read plan requested: hashes to name, accounts to count, events of which to count the copies,
+and the version of what is counted."""
 
 
 class MinuteTracker:
@@ -94,8 +96,8 @@ class MinuteTracker:
             self._open.add(key)
 
     def _judgement(self, key: MinuteKey, passed: ReadProgress, now_ms: int) -> Judgement:
-        counted = self.findings.get(key, _NOTHING).counted
-        return judge(self.ledger.minutes[key], passed, now_ms, self._settle_ms, counted)
+        counts = self.findings.get(key, _NOTHING).counts
+        return judge(self.ledger.minutes[key], passed, now_ms, self._settle_ms, counts)
 
     def _card(self, key: MinuteKey) -> MinuteCard:
         return minute_card(*self.judged[key])
@@ -127,7 +129,7 @@ class MinuteTracker:
             if wanted is None:
                 self._asked.pop(key, None)
                 continue
-            asked: Asked = (wanted.wanted, wanted.recounted, state.through if wanted.recounted else 0)
+            asked: Asked = (wanted.wanted, wanted.recounted, wanted.copied, _version(state, wanted))
             if asked != self._asked.get(key):
                 self._asked[key] = asked
                 yield key, wanted
@@ -178,6 +180,13 @@ class MinuteTracker:
             self._tenants[state.minute].discard(state.tenant)
             if not self._tenants[state.minute]:
                 del self._tenants[state.minute]
+
+
+def _version(state: MinuteState, plan: ReadPlan) -> int:
+    """What changes when a plan's counts are out of date."""
+    if plan.recounted:
+        return state.through
+    return sum(state.count(stage) for stage in COPIES) if plan.copied else 0
 
 
 def _even(judgement: Judgement) -> bool:

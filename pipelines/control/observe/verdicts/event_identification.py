@@ -3,16 +3,20 @@
 `event_resolver` reads the records.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+import msgspec
 from msgspec import Struct
 
 from pipelines.control.observe.ledger.minute_sums import MinuteState, Partition
 from pipelines.control.observe.ledger.reconciliation_rules import Key, Reconciliation, entries
 from pipelines.control.observe.ledger.record_parser import ObservedEvent
+from pipelines.control.observe.verdicts.second_copies import COPIES, CopiesByHash
+from pipelines.control.observe.verdicts.set_differences import RecordCounts
 from pipelines.control.observe.verdicts.verdicts import Judgement
 from shared.contracts.event_hash import id_hash
+from shared.contracts.ledger import Stage
 from shared.contracts.scorecard import NamedEvent
 
 MOST_NAMED: Final = 100
@@ -32,6 +36,9 @@ _DOUBLED_BEFORE: Final = (
     Reconciliation.RETRY,
 )
 """Accounts with doubles that depend on what transmit dropped."""
+
+_BEFORE_PIPES: Final = (Reconciliation.INGEST, Reconciliation.ROUTE)
+"""Accounts of events that have no pipe yet: one that is doubled there has second copies in several."""
 
 
 class OffsetSpan(NamedTuple):
@@ -55,7 +62,12 @@ class ReadPlan(Struct, kw_only=True, frozen=True):
     recounted: frozenset[Key]
     """Accounts to count completely."""
 
+    copied: frozenset[int] = frozenset()
+    """Hashes of the events of which the copies are to be counted by pipe."""
+
     spans: tuple[OffsetSpan, ...]
+    smaller: "ReadPlan | None" = None
+    """The same without counting copies, for a minute that has too many records for that."""
 
     @property
     def records(self) -> int:
@@ -68,7 +80,15 @@ class Identified(Struct, kw_only=True, frozen=True):
 
     named: Mapping[Key, tuple[NamedEvent, ...]] = {}
     counted: Mapping[Key, Mapping[int, int]] = {}
-    """For `verdicts.judge`: how often each hash is missing (negative: too often), by account."""
+    """How often each hash is missing (negative: too often), by account."""
+
+    copies: CopiesByHash = {}
+    """Of the events that ingest or route doubled; earlier versions did not count them."""
+
+    @property
+    def counts(self) -> RecordCounts:
+        """For `verdicts.judge`."""
+        return RecordCounts(self.counted, self.copies)
 
 
 def read_plan(state: MinuteState, judgement: Judgement) -> ReadPlan | None:
@@ -80,13 +100,31 @@ def read_plan(state: MinuteState, judgement: Judgement) -> ReadPlan | None:
     recounted = _recounted(state, judgement.needs_reading)
     if not wanted and not recounted:
         return None
-    return ReadPlan(
+    plan = ReadPlan(
         tenant=state.tenant,
         minute=state.minute,
         wanted=wanted,
         recounted=recounted,
-        spans=_spans(state, recounted | wanted.keys()),
+        spans=_spans(state, recounted | wanted.keys(), frozenset()),
     )
+    copied = _copied(judgement)
+    if not copied:
+        return plan
+    spans = _spans(state, recounted | wanted.keys(), COPIES)
+    return msgspec.structs.replace(plan, copied=copied, spans=spans, smaller=plan)
+
+
+def _copied(judgement: Judgement) -> frozenset[int]:
+    """The hashes of events that were doubled before they had a pipe."""
+    before = [verdict for key, verdict in judgement.verdicts.items() if key.account in _BEFORE_PIPES]
+    return frozenset(value for verdict in before for value, times in verdict.ids.items() if times < 0)
+
+
+def within(plan: ReadPlan, most: int) -> ReadPlan | None:
+    """The plan, or its smaller one, that reads at most so many records; None if both read more."""
+    if plan.records <= most:
+        return plan
+    return None if plan.smaller is None else within(plan.smaller, most)
 
 
 def _first(ids: Mapping[int, int]) -> Mapping[int, int]:
@@ -116,12 +154,12 @@ def _near(key: Key, other: Key) -> bool:
     return not key.pipe or not other.pipe or key.pipe == other.pipe
 
 
-def _spans(state: MinuteState, keys: Iterable[Key]) -> tuple[OffsetSpan, ...]:
-    """Offsets of both sides of the accounts, each partition once."""
+def _spans(state: MinuteState, keys: Iterable[Key], stages: Collection[Stage]) -> tuple[OffsetSpan, ...]:
+    """Offsets of both sides of the accounts, and of some stages; each partition once."""
     accounts = frozenset(keys)
     found: dict[Partition, tuple[int, int]] = {}
     for (stage, name, _), line in state.lines.items():
-        if not any(entry.key in accounts for entry in entries(stage, name)):
+        if stage not in stages and not any(entry.key in accounts for entry in entries(stage, name)):
             continue
         for place, (first, last) in line.spans.items():
             start, end = found.get(place, (first, last + 1))
@@ -134,10 +172,13 @@ def find(asked: ReadPlan, seen: Iterable[ObservedEvent]) -> Identified:
     of events that were processed again, which have accounts of their own."""
     sources: dict[Key, dict[int, _Source]] = {key: {} for key in asked.wanted}
     counted: dict[Key, dict[int, int]] = {key: {} for key in asked.recounted}
+    copies: dict[int, dict[str, int]] = {value: {} for value in asked.copied}
     for event in seen:
         if event.replayed or (event.tenant, event.minute) != (asked.tenant, asked.minute):
             continue
         value = id_hash(event.id)
+        if value in copies and event.stage in COPIES:
+            copies[value][event.name] = copies[value].get(event.name, 0) + 1
         for key, sign in entries(event.stage, event.name):
             if key in counted:
                 counted[key][value] = counted[key].get(value, 0) + sign
@@ -151,18 +192,27 @@ def find(asked: ReadPlan, seen: Iterable[ObservedEvent]) -> Identified:
         counted={
             key: {value: times for value, times in found.items() if times} for key, found in counted.items()
         },
+        copies=copies,
     )
 
 
 def combined(before: Identified, found: Identified) -> Identified:
-    """Both findings; names stay, because records that are read again may have expired."""
+    """Both findings; names and copies stay, because records that are read again may have expired."""
     return Identified(
         named={
             key: _by_hash(*before.named.get(key, ()), *found.named.get(key, ()))
             for key in {**before.named, **found.named}
         },
         counted={**before.counted, **found.counted},
+        copies={
+            value: _most(before.copies.get(value, {}), found.copies.get(value, {}))
+            for value in {**before.copies, **found.copies}
+        },
     )
+
+
+def _most(before: Mapping[str, int], found: Mapping[str, int]) -> Mapping[str, int]:
+    return {pipe: max(before.get(pipe, 0), found.get(pipe, 0)) for pipe in {**before, **found}}
 
 
 def _by_hash(*events: NamedEvent) -> tuple[NamedEvent, ...]:

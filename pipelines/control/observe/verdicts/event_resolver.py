@@ -10,7 +10,7 @@ from confluent_kafka import KafkaException
 from pipelines.control.observe.ledger.event_search import record_of
 from pipelines.control.observe.ledger.minute_sums import MinuteKey
 from pipelines.control.observe.ledger.record_parser import ObservedEvent, events_in
-from pipelines.control.observe.verdicts.event_identification import Identified, ReadPlan, find
+from pipelines.control.observe.verdicts.event_identification import Identified, ReadPlan, find, within
 from shared.kafka.offset_range_reader import OffsetRange, OffsetRangeReader
 from shared.runtime.logging import get_logger
 
@@ -47,14 +47,18 @@ class EventResolver:
         self._thread.join()
 
     def ask(self, key: MinuteKey, read_plan: ReadPlan) -> None:
-        """Queue a plan."""
-        if read_plan.records > self._most:
-            extra = {"tenant": key[0], "minute": key[1], "records": read_plan.records, "most": self._most}
-            _log.warning(
-                "events of a minute not named: more records to read than HIFI_NAMING_RECORDS", extra=extra
+        """Queue a plan, or what of it does not read too many records."""
+        chosen = within(read_plan, self._most)
+        if chosen is not read_plan:
+            what = (
+                "events of a minute not named"
+                if chosen is None
+                else "doubles of a minute not counted by pipe"
             )
-            return
-        self._plans.put((key, read_plan))
+            extra = {"tenant": key[0], "minute": key[1], "records": read_plan.records, "most": self._most}
+            _log.warning(f"{what}: more records to read than HIFI_NAMING_RECORDS", extra=extra)
+        if chosen is not None:
+            self._plans.put((key, chosen))
 
     def answers(self) -> Iterator[Resolution]:
         """Results since the last call."""

@@ -4,21 +4,29 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from pipelines.control.observe.ledger.minute_sums import MinuteState
 from pipelines.control.observe.ledger.reconciliation_rules import Key, Reconciliation
+from pipelines.control.observe.verdicts.second_copies import CopiesByHash, DoubledCopies
 from shared.contracts.iblt import CELLS, Iblt
 from shared.contracts.ledger import Stage
 
 Difference = Mapping[int, int]
 """How often each hash is missing (negative: too often)."""
 
-Counted = Mapping[Key, Difference]
-"""Differences counted from the records, by account."""
-
 _NONE: Final[Difference] = {}
 
-NOT_COUNTED: Final[Counted] = {}
+
+class RecordCounts(Struct, frozen=True):
+    """What was counted from the records."""
+
+    differences: Mapping[Key, Difference] = {}
+    copies: CopiesByHash = {}
+    """Of events that ingest or route doubled."""
+
+
+NOT_COUNTED: Final = RecordCounts()
 
 _QUARANTINES: Final[Mapping[Reconciliation, Reconciliation]] = {
     Reconciliation.TRANSMIT: Reconciliation.UNSENDABLE,
@@ -51,6 +59,9 @@ class Sides(NamedTuple):
     recognised: int = 0
     """Extra but dropped by transmit; part of `extra`."""
 
+    sent: int | None = None
+    """Second copies of these events that were sent, over all pipes; None if they are not known by pipe."""
+
     dropped: int = 0
     """For TRANSMIT: second copies in its input that it dropped."""
 
@@ -58,9 +69,9 @@ class Sides(NamedTuple):
 class Differences:
     """The differences of one minute."""
 
-    def __init__(self, state: MinuteState, counted: Counted) -> None:
+    def __init__(self, state: MinuteState, counts: RecordCounts) -> None:
         self._state = state
-        self._counted = counted
+        self._counts = counts
         self._known: dict[Key, Difference | None] = {}
         self._quarantined: dict[Reconciliation, tuple[dict[int, int] | None, int]] = {}
 
@@ -90,7 +101,7 @@ class Differences:
     def _of(self, key: Key) -> Difference | None:
         """An account's difference; None if its sketch cannot be decoded and the counts do not explain it."""
         if key not in self._known:
-            sketch, counted = self._sketch(key), self._counted.get(key)
+            sketch, counted = self._sketch(key), self._counts.differences.get(key)
             found = decoded(sketch)
             if found is None and counted is not None and _sketched(counted) == sketch:
                 found = counted
@@ -163,6 +174,8 @@ class Differences:
     def _less_recognised(self, key: Key, sides: Sides) -> Sides:
         if not sides.extra:
             return sides
+        if not key.pipe:
+            sides = sides._replace(sent=self._sent(key, sides))
         pipe = key.pipe or None
         most = min(sides.extra, self._state.count(Stage.DROPPED, pipe))
         dropped = self._dropped(pipe)
@@ -171,6 +184,37 @@ class Differences:
         again = ((value, -times) for value, times in sides.ids.items() if times < 0)
         recognised = sum(min(times, max(0, dropped.get(value, 0))) for value, times in again)
         return sides._replace(recognised=recognised)
+
+    def _sent(self, key: Key, sides: Sides) -> int | None:
+        """Second copies that were sent of events that ingest or route doubled.
+
+        By pipe: a copy that one pipe dropped does not make up for one that another pipe sent.
+        """
+        twice = [value for value, times in sides.ids.items() if times < 0]
+        if not sides.known or any(value not in self._counts.copies for value in twice):
+            return None
+        made = [self._doubled_copies(value, pipe) for value in twice for pipe in self._counts.copies[value]]
+        if None in made:
+            return None
+        by_route = key.account is Reconciliation.ROUTE
+        return sum(each.sent_of_route if by_route else each.sent_of_ingest for each in made if each)
+
+    def _doubled_copies(self, value: int, pipe: str) -> DoubledCopies | None:
+        """What is known of an event's copies for one pipe; None if a sketch cannot be decoded."""
+        key = Key(Reconciliation.CLAIMS, pipe)
+        others = (Key(Reconciliation.INGEST), Key(Reconciliation.ROUTE), Key(Reconciliation.DROPPED, pipe))
+        ingest, route, dropped = (self._of(each) for each in others)
+        claims, reported = self._of(key), self._claims(key)
+        if ingest is None or route is None or dropped is None or claims is None or reported is None:
+            return None
+        further = _extra(reported, value)
+        return DoubledCopies(
+            written=self._counts.copies[value][pipe],
+            dropped=dropped.get(value, 0),
+            further=further,
+            of_ingest=_extra(ingest, value),
+            of_route=_extra(route, value) + _extra(claims, value) - further,
+        )
 
     def _dropped(self, pipe: str | None) -> Difference | None:
         """How often transmit dropped each hash; None if unknown."""
@@ -196,6 +240,10 @@ def _sides(found: Difference | None, net: int) -> Sides:
         return Sides(missing=max(0, net), extra=max(0, -net), known=False)
     missing = sum(times for times in found.values() if times > 0)
     return Sides(missing=missing, extra=missing - sum(found.values()), ids=found)
+
+
+def _extra(found: Difference, value: int) -> int:
+    return max(0, -found.get(value, 0))
 
 
 def _subtracted(left: Difference, right: Difference) -> Difference:

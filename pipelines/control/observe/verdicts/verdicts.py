@@ -10,9 +10,9 @@ from pipelines.control.observe.ledger.reconciliation_rules import Key, Reconcili
 from pipelines.control.observe.ledger.watermarks import Watermark
 from pipelines.control.observe.verdicts.set_differences import (
     NOT_COUNTED,
-    Counted,
     Difference,
     Differences,
+    RecordCounts,
     Sides,
 )
 from shared.contracts.envelope import MINUTE_MS
@@ -49,7 +49,11 @@ class Verdict(Struct, kw_only=True, frozen=True):
 
     lost: int = 0
     doubled: int = 0
-    """Doubled events, without those that transmit recognised and dropped."""
+    """Second copies that were sent: without those that transmit recognised and dropped."""
+
+    by_pipe: bool = False
+    """For INGEST and ROUTE: whether `doubled` counts each pipe's copies. Until the records are read it counts
+    events, and a copy that one pipe dropped hides one that another pipe sent."""
 
     under_way: int = 0
     waiting: int = 0
@@ -129,14 +133,14 @@ def judge(
     passed: ReadProgress,
     now_ms: int,
     settle_ms: int,
-    counted: Counted = NOT_COUNTED,
+    counts: RecordCounts = NOT_COUNTED,
 ) -> Judgement:
     """The judgement of a minute now.
 
-    `counted` has the differences that `event_identification` counted from the records, by account. One is
-    used only if it explains every cell of the account's sketch.
+    `counts` has what `event_identification` counted from the records. A difference is used only if it
+    explains every cell of the account's sketch.
     """
-    judge_one = _Judge(state, passed, now_ms, settle_ms, counted)
+    judge_one = _Judge(state, passed, now_ms, settle_ms, counts)
     keys = sorted(key for key in state.sketches if key.account in _WITH_VERDICT)
     verdicts = {key: judge_one.verdict(key) for key in keys}
     # While audit catches up, output may be tallied before the input it came from.
@@ -157,11 +161,11 @@ class _Judge:
     """Gives the verdicts on the accounts of one minute."""
 
     def __init__(
-        self, state: MinuteState, passed: ReadProgress, now_ms: int, settle_ms: int, counted: Counted
+        self, state: MinuteState, passed: ReadProgress, now_ms: int, settle_ms: int, counts: RecordCounts
     ) -> None:
         self._state, self._passed = state, passed
         self._past_ms = now_ms - settle_ms
-        self._differences = Differences(state, counted)
+        self._differences = Differences(state, counts)
 
     def verdict(self, key: Key) -> Verdict:
         done_ms = _done_ms(self._state, key, self._passed.marks)
@@ -185,9 +189,11 @@ class _Judge:
 def _judged(key: Key, sides: Sides, proven: Proven, closed: bool) -> Verdict:
     pending = sides.missing - proven.lost
     held = key.account is Reconciliation.RETRY
+    sent = sides.sent if proven.extra == sides.extra else None
     return Verdict(
         lost=proven.lost,
-        doubled=max(0, proven.extra - sides.recognised),
+        doubled=max(0, proven.extra - sides.recognised) if sent is None else sent,
+        by_pipe=sent is not None,
         under_way=0 if held else pending,
         waiting=pending if held else 0,
         quarantined=sides.explained,

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from pipelines.control.observe.scorecards.ledger_state import LedgerState
 from pipelines.control.observe.scorecards.minute_cards import JudgedMinute, minute_card
-from pipelines.control.observe.verdicts.event_identification import Identified, find, read_plan
+from pipelines.control.observe.verdicts.event_identification import Identified, combined, find, read_plan
 from pipelines.control.observe.verdicts.verdicts import ReadProgress, judge
 from shared.contracts.ledger import Range, decode_range, encode_range
 from shared.contracts.scorecard import HopRow, MinuteCard
@@ -40,8 +40,8 @@ def settled(
         if asked is None or not read:
             break
         read_now = find(asked, (seen for span in asked.spans for seen in world.seen_in(span)))
-        found = Identified(named=read_now.named, counted={**found.counted, **read_now.counted})
-        judgement = judge(state, passed, now_ms, SETTLE, found.counted)
+        found = combined(found, read_now)
+        judgement = judge(state, passed, now_ms, SETTLE, found.counts)
     return JudgedMinute(state, judgement, found.named)
 
 

@@ -82,6 +82,9 @@ class World:
     remembers: bool = True
     """Whether transmit recognises second copies."""
 
+    forgets: frozenset[str] = frozenset()
+    """Pipes whose second copies it does not recognise."""
+
     topics: dict[tuple[str, int], list[list[Event]]] = field(default_factory=dict)
 
     def send(
@@ -132,7 +135,7 @@ class World:
     def _transmit(self, of: "_Of", taken: Iterable[Event], outcomes: Outcomes) -> None:
         known: set[tuple[str, str]] = set()
         for copy in taken:
-            if (copy.id, copy.name) in known and self.remembers:
+            if (copy.id, copy.name) in known and self.remembers and copy.name not in self.forgets:
                 self._receipt(of, Stage.DROPPED, copy)
                 continue
             known.add((copy.id, copy.name))

@@ -24,6 +24,7 @@ def asked(path: str, method: str = "GET") -> Any:
         ("/v1/alarms?tennant=shop", "tennant: this route has no such parameter; did you mean 'tenant'?"),
         ("/v1/events/a/b?sinse=60", "sinse: this route has no such parameter; did you mean 'since'?"),
         ("/v1/tenants?tenant=shop", "tenant: this route has no such parameter; it takes none: leave it out"),
+        ("/v1/alarms?open=true&open=false", "open: it is given more than once; give it once"),
     ],
 )
 def test_it_is_refused_by_its_name_with_the_nearest_one(path: str, said: str) -> None:

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
+from pipelines.control.backends.meter import MinuteUsage, side_minute
 from pipelines.control.observe.ledger.minute_sums import MinuteState
 from pipelines.control.observe.scorecards.minute_cards import minute_card
 from pipelines.control.observe.verdicts.verdicts import ReadProgress, judge
@@ -12,6 +14,7 @@ from tests.unit.pipelines.control.observe.world import LATER, MINUTE, SETTLE, TE
 
 EVENTS = 50
 REFUSED = {"404 refused": EVENTS}
+HIFIS = {"- worker_failed": EVENTS}
 
 
 class Minute:
@@ -72,10 +75,34 @@ def test_replays_that_arrive_are_still_no_fault_of_hifi() -> None:
 
 
 def test_the_first_death_says_who_answers_for_a_delivery() -> None:
-    hifis = {"- worker_failed": EVENTS}
-    minute = Minute(hifis)
+    minute = Minute(HIFIS)
     minute.replayed(REFUSED)
-    assert minute.card.customer_dead == 0
+    assert (minute.card.customer_dead, minute.card.hifi_dead) == (0, EVENTS)
     customers = Minute()
-    customers.replayed(hifis)
-    assert customers.card.customer_dead == EVENTS
+    customers.replayed(HIFIS)
+    assert (customers.card.customer_dead, customers.card.hifi_dead) == (EVENTS, 0)
+
+
+@pytest.mark.parametrize(("reasons", "died"), [(HIFIS, {"dead letter": EVENTS}), (REFUSED, {})])
+@pytest.mark.parametrize("arrived", [False, True])
+def test_a_verdict_counts_what_hifi_let_die_whatever_was_replayed_since(
+    reasons: dict[str, int], died: dict[str, int], arrived: bool
+) -> None:
+    minute = Minute(reasons)
+    if arrived:
+        minute.add(Stage.LETTER, "bad")
+        minute.add(Stage.DELIVERED, "bad")
+    assert side_minute(minute.card, MinuteUsage()).dead == died
+
+
+def test_replayed_letters_of_a_customer_hide_none_that_hifi_let_die() -> None:
+    minute = Minute()
+    minute.add(Stage.LETTER, "bad")
+    minute.add(Stage.DELIVERED, "bad")
+    minute.add(Stage.DEAD, "fine", reasons=HIFIS)
+    assert side_minute(minute.card, MinuteUsage()).dead == {"dead letter": EVENTS}
+
+
+def test_a_card_of_an_earlier_observe_still_has_the_letters_that_lie_there() -> None:
+    earlier = replace(Minute(HIFIS).card, hifi_dead=0)
+    assert side_minute(earlier, MinuteUsage()).dead == {"dead letter": EVENTS}

@@ -8,7 +8,7 @@ _log = get_logger(__name__)
 
 
 class UnreadableRows:
-    """Belongs to one thread."""
+    """Belongs to one thread at a time."""
 
     def __init__(self, what: str) -> None:
         """`what` the rows are, in the plural."""
@@ -19,8 +19,8 @@ class UnreadableRows:
         """Log those of the rows that are unreadable now and were not at the last call."""
         for key in sorted(set(keys) - self._logged):
             _log.error(
-                f"{self._what}: a row is skipped: this version cannot read it; start observe in the version "
-                "that wrote it",
+                f"{self._what}: a row is skipped: this version cannot read it; start this program in the "
+                "version that wrote it",
                 extra={"row": key},
             )
         self._logged = set(keys)
