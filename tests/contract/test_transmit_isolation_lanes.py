@@ -120,6 +120,17 @@ def test_the_slow_lane_keeps_the_rate_and_the_number_of_requests(slow: Rig) -> N
     assert 0.9 <= slow.seconds < AMPLE / 2
 
 
+def test_events_beyond_the_rate_come_back_one_request_after_the_other_and_lose_no_attempt(slow: Rig) -> None:
+    slow.server.answer("/", reply(200))
+    slow.pipe("p1", "/", max_events=10, limits=Limits(rate=0.01))
+    rows = slow.deliver(flat_batch([row(n, attempt=2) for n in range(30)]))
+    assert sum(r.result == "delivered" for r in receipts(rows)) == 1
+    waiting = [dict(each.headers) for each in records(rows)]
+    assert {found[h.ATTEMPT] for found in waiting} == {b"1"}
+    first, last = (function(int(found[h.NOT_BEFORE] or b"") for found in waiting) for function in (min, max))
+    assert 950_000 <= last - first <= 1_050_000, "ten events every 1,000 seconds"
+
+
 def test_a_copy_in_the_same_batch_says_too_that_a_destination_is_quick_again(slow: Rig) -> None:
     slow.server.answer("/", reply(400))
     slow.pipe("p1", "/")

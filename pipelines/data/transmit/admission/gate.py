@@ -13,19 +13,21 @@ from typing import Final
 
 from pipelines.data.transmit.admission import circuit_breaker as breakers
 from pipelines.data.transmit.admission import lanes
+from pipelines.data.transmit.admission.rate_limit import RateLimit
 from pipelines.data.transmit.connectors.base import Answer
 from shared.contracts.documents import Destination, TenantName
 from shared.contracts.receipts import Lane
 from shared.runtime.clock import Clock
-from shared.runtime.token_bucket import TokenBucket
 
 _MOST_GATES: Final = 10_000
-_BURST_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class NoTurn:
     """The deadline passed before the request could be sent."""
+
+    seconds: float = 0.0
+    """Seconds after which its events should come back; 0 leaves it to the retry topics."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ class Gate:
         self._clock = clock
         self._seconds = seconds
         self._slots = asyncio.Semaphore(max(1, int(limits.requests * rules.share)))
-        self._bucket = None if limits.rate is None else TokenBucket(limits.rate * rules.share, _BURST_SECONDS)
+        self._rate = None if limits.rate is None else RateLimit.of(limits.rate * rules.share)
         self._breaker = breakers.CLOSED
         self._probe: asyncio.Event | None = None
         self.pace = lanes.LaneState(lane=rules.lane)
@@ -146,13 +148,13 @@ class Gate:
 
     async def _await_rate(self, events: int, until: float) -> NoTurn | None:
         """Wait for the rate limit, unless the wait is known to be too long."""
-        if self._bucket is None:
+        if self._rate is None:
             return None
         now = self._seconds()
-        wait = self._bucket.wait(now)
+        wait = self._rate.wait(now)
         if wait > max(0.0, until - now):
             return NoTurn()
-        self._bucket = self._bucket.after(events, now)
+        self._rate = self._rate.after(events, now)
         await asyncio.sleep(wait)
         return None
 
@@ -199,6 +201,13 @@ class Gate:
         else:
             spent = request if self._rules.lane == "fast" else request + turn
             self.pace = lanes.after_request(self.pace, spent, now_ms, self._rules.slowness)
+
+    def without_turn(self, events: int) -> NoTurn:
+        """The refusal of a request whose events come back later: when the rate limit has room for them."""
+        if self._rate is None:
+            return NoTurn()
+        self._rate, wait = self._rate.booked(events, self._seconds())
+        return NoTurn(wait)
 
     def overdue(self) -> None:
         """Note that a request, or the wait for its turn, took longer than the lane allows."""

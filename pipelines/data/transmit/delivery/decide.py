@@ -47,7 +47,8 @@ class Situation:
     """Whether the destination's circuit breaker is closed."""
 
     counted: bool = True
-    """Whether this counts as an attempt; not if a breaker that has just opened prevented the request."""
+    """Whether this counts as an attempt; not if nothing was sent for lack of a turn or of time, or because of
+    a breaker that has just opened."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ class Delivery:
         for reason, waiting in transformed.waiting.items():
             self._apply(batch.of(waiting), Failed(reason))
         if transformed.late:
-            late = Failed("deadline: no time for the pipe's masks or transform")
+            late = Failed("deadline: no time for the pipe's masks or transform", counted=False)
             self._apply(batch.of(transformed.late), Moved() if until < self.deadline.at else late)
         return transformed.ready
 
@@ -103,11 +103,12 @@ class Delivery:
             if refusal is None and self._seconds_left() > 0:
                 sent = batch.sent(loop.time())
                 return sent, await self._request(sent, gate, loop.time() - asked)
-        refusal = refusal or NoTurn()  # the turn came, but not before the deadline
-        if isinstance(refusal, NoTurn) and turn_until < deadline:
+        if refusal is not None and not isinstance(refusal, NoTurn):
+            return batch, refused(batch, refusal)
+        if turn_until < deadline:  # or it is the deadline before which no turn came
             gate.overdue()
             return batch, Moved()
-        return batch, refused(batch, refusal)
+        return batch, refused(batch, gate.without_turn(len(batch.events)))
 
     async def _request(self, batch: RequestBatch, gate: Gate, turn: float) -> Try:
         """Send a request that waited `turn` seconds for its turn."""
