@@ -94,6 +94,8 @@ class Rig:
         self._near.loop.time = lambda: real_time() + self._passed  # type: ignore[method-assign]
         self.admission = Admission(rules, wall_clock, self._near.loop.time)
         self.wait_limits = WaitLimits(answer=patience, turn=2 * patience) if lane == "fast" else WaitLimits()
+        self.pause_limit = 0.5
+        """Longest pause before a local retry, seconds."""
         self._listening: list[asyncio.Server] = []
         self.server = Server(self._far)
         self._documents: dict[bytes, Entry] = {}
@@ -253,7 +255,13 @@ class Rig:
             pipes=PipeResolver(lambda: catalogue, 0.1, self._kinds),
             connectors=self._connectors,
             transformer=self.transformer,
-            policy=Policy(local_tries=3, pause=0.01, pause_limit=0.5, give_up=timedelta(hours=24)),
+            policy=Policy(
+                local_tries=3,
+                pause=0.01,
+                pause_limit=self.pause_limit,
+                give_up=timedelta(hours=24),
+                lane=self.admission.rules.lane,
+            ),
             deadline=Deadline(self._near.loop.time() + deadline),
             admission=self.admission,
             wait_limits=self.wait_limits,

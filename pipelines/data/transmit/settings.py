@@ -53,7 +53,8 @@ class TransmitSettings(SparkSettings):
     local_pause_limit_seconds: float = Field(
         1.0,
         ge=0,
-        description="A longer pause, requested by Retry-After, is left to the retry topics.",
+        description="A longer pause, requested by Retry-After, is left to the retry topics; a shorter one, "
+        "if the fast lane has no time for it, to the slow lane.",
     )
     give_up_hours: float = Field(
         24.0, gt=0, description="Time after the first try at which an event becomes a dead letter."

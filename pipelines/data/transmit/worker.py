@@ -210,7 +210,7 @@ class Worker:
             pipes=self._pipes,
             connectors=self._connectors,
             transformer=self._transformer,
-            policy=policy(self._settings),
+            policy=policy(self._settings, self._admission.rules.lane),
             deadline=Deadline(self._loop.time() + self._settings.deadline_seconds),
             admission=self._admission,
             wait_limits=self._wait_limits,
@@ -261,11 +261,12 @@ def wait_limits(settings: TransmitSettings, lane: Lane) -> WaitLimits:
     return WaitLimits(answer=settings.patience_seconds, turn=settings.turn_seconds)
 
 
-def policy(settings: TransmitSettings) -> Policy:
-    """The policy that the settings describe."""
+def policy(settings: TransmitSettings, lane: Lane) -> Policy:
+    """The policy that the settings describe for a lane."""
     return Policy(
         local_tries=settings.local_tries,
         pause=settings.local_pause_seconds,
         pause_limit=settings.local_pause_limit_seconds,
         give_up=timedelta(hours=settings.give_up_hours),
+        lane=lane,
     )

@@ -58,9 +58,16 @@ class Delivery:
         if isinstance(found, UnresolvedPipe):
             self._bury(of, events, found.reason, started_ms)
             return
+        await asyncio.sleep(self._pause(events))
         whole = RequestBatch(resolved=found, attempt=of.attempt, events=events, started_ms=started_ms)
         ready = await self._transformed(whole) if found.transform else events
         await asyncio.gather(*(self._until_ended(whole.of(run)) for run in split(ready, found.batch)))
+
+    def _pause(self, events: Sequence[Event]) -> float:
+        """Seconds until all events may be sent: the rest of a pause that the fast lane had no time for."""
+        until_ms = max((event.not_before_ms or 0 for event in events), default=0)
+        asked = min((until_ms - self.clock()) / 1000, self.policy.pause_limit)
+        return max(0.0, min(asked, self._seconds_left()))
 
     async def _transformed(self, batch: RequestBatch) -> Sequence[Event]:
         """The transformed events; those that cannot be transformed are settled here."""
