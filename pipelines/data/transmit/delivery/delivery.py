@@ -27,6 +27,7 @@ from pipelines.data.transmit.delivery.transform_executor import TransformExecuto
 from pipelines.data.transmit.events import Event
 from shared.contracts.secrets import UnknownSecretError
 from shared.runtime.clock import Clock
+from shared.runtime.egress import SENDER
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
@@ -142,6 +143,7 @@ class Delivery:
         return Answered(answers)
 
     async def _send(self, batch: RequestBatch, seconds: float) -> Sequence[Answer]:
+        SENDER.set(batch.destination.tenant)  # of this request's task
         connector = await self.connectors.connector(batch.destination)
         return await connector.send(batch.destination, batch.resolved.options, batch.events, seconds)
 
