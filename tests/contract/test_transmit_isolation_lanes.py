@@ -133,6 +133,18 @@ def test_events_beyond_the_rate_come_back_one_request_after_the_other_and_lose_n
     assert 950_000 <= last - first <= 1_050_000, "ten events every 1,000 seconds"
 
 
+def test_nothing_is_sent_that_could_not_be_answered_before_the_deadline(slow: Rig) -> None:
+    async def answer_late(_: bytes, writer: asyncio.StreamWriter) -> None:
+        slow.let_pass(AMPLE - 0.7)
+        writer.write(reply(200))
+
+    slow.server.manners["/"] = answer_late
+    slow.pipe("p1", "/", max_events=1, limits=Limits(requests=1))
+    rows = slow.deliver(flat_batch([row(1), row(2)]), deadline=AMPLE)
+    assert len(slow.server.bodies) == 1
+    assert [header(each.headers, h.ATTEMPT) for each in records(rows)][-1] == "0"
+
+
 def test_the_slow_lane_sends_what_was_throttled_when_the_second_is_over(fast: Rig, slow: Rig) -> None:
     fast.pause_limit = slow.pause_limit = 1.0
     fast.server.answer("/", reply(429, "Retry-After: 1\r\n"))

@@ -34,6 +34,9 @@ _log = get_logger(__name__)
 _GRACE_SECONDS: Final = 1.0
 """Time past the deadline after which a connector that has not returned is cancelled."""
 
+_LEAST_SECONDS: Final = 1.0
+"""What a request has for its answer, however long it waited for its turn."""
+
 _SILENCE: Final = Answer(error="timeout: the connector gave no answer")
 
 
@@ -104,16 +107,16 @@ class Delivery:
         loop, gate = asyncio.get_running_loop(), self.admission.of(batch.destination)
         if gate.moved:
             return batch, Moved()
-        asked, deadline = loop.time(), self.deadline.at
-        turn_until = min(deadline, asked + self.wait_limits.turn)
-        rate_until = min(deadline, asked + self.wait_limits.answer)
+        asked, latest = loop.time(), self._latest_start(batch)
+        turn_until = min(latest, asked + self.wait_limits.turn)
+        rate_until = min(latest, asked + self.wait_limits.answer)
         async with gate.turn(len(batch.events), turn_until, rate_until) as refusal:
-            if refusal is None and self._seconds_left() > 0:
+            if refusal is None and loop.time() < self._latest_start(batch):
                 sent = batch.sent(loop.time())
                 return sent, await self._request(sent, gate, loop.time() - asked)
         if refusal is not None and not isinstance(refusal, NoTurn):
             return batch, refused(batch, refusal)
-        if turn_until < deadline:  # or it is the deadline before which no turn came
+        if turn_until < latest:  # or it is the deadline before which no turn came
             gate.overdue()
             return batch, Moved()
         return batch, refused(batch, gate.without_turn(len(batch.events)))
@@ -194,7 +197,11 @@ class Delivery:
     def _seconds_left(self) -> float:
         return max(0.0, self.deadline.at - asyncio.get_running_loop().time())
 
+    def _latest_start(self, batch: RequestBatch) -> float:
+        """When a request may be sent at the latest: one cut short would be held against its destination."""
+        return self.deadline.at - min(batch.destination.timeout_seconds, _LEAST_SECONDS)
+
     def _local_seconds_left(self, batch: RequestBatch) -> float:
         now = asyncio.get_running_loop().time()
-        local = (batch.tried or now) + self.wait_limits.local_tries - now
-        return max(0.0, min(self._seconds_left(), local))
+        latest = min((batch.tried or now) + self.wait_limits.local_tries, self._latest_start(batch))
+        return max(0.0, latest - now)
