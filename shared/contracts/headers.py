@@ -41,10 +41,10 @@ TRACEPARENT = "ce_traceparent"
 
 ATTEMPT = "hifi_attempt"
 """Global attempt, from 1; the local retries inside one attempt do not count. In `retry_in.*`: attempts made
-so far, 0 where an open breaker kept the event from its first."""
+so far, 0 where an open breaker, or no turn, kept the event from its first."""
 
 NOT_BEFORE = "hifi_not_before"
-"""Epoch milliseconds before which a waiting record must not be sent again."""
+"""Epoch milliseconds before which a waiting record, or one of `outbound_slow`, must not be sent again."""
 
 REASON = "hifi_reason"
 """Why a record is in `dead_letter`, `quarantine` or `retry_in.*`: a word and a sentence."""

@@ -5,8 +5,10 @@ that makes the socket checks the address that it connects to. Look-ups are filte
 public and a private address the public one is used, and the name is refused only if all of them are.
 """
 
+import asyncio
 import functools
 import socket
+from contextvars import ContextVar
 from ipaddress import ip_address
 from typing import Final
 
@@ -14,6 +16,7 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from shared.contracts.egress_policy import EgressPolicy, Kind, why_refused
+from shared.runtime.fair_share import FairShare
 
 LINE_BYTES: Final = 8190
 """Longest status line and longest header of a response."""
@@ -23,6 +26,10 @@ HEADERS: Final = 128
 
 _DNS_SECONDS: Final = 30
 _KEEP_ALIVE_SECONDS: Final = 30.0
+
+
+SENDER: Final = ContextVar("sender", default="")
+"""The tenant that the current task sends for. aiohttp has no way to pass it to a resolver."""
 
 
 class RefusedAddressError(OSError):
@@ -88,7 +95,7 @@ def _refusal(host: str, egress: EgressPolicy) -> Kind | None:
         return Kind.RESERVED
 
 
-async def check_addresses(host: str, port: int, egress: EgressPolicy) -> None:
+async def check_addresses(host: str, port: int, egress: EgressPolicy, resolver: AbstractResolver) -> None:
     """Check a name for a client that dials by itself: all its addresses must be allowed.
 
     It cannot detect that the name resolves to another address when the client looks it up.
@@ -97,10 +104,51 @@ async def check_addresses(host: str, port: int, egress: EgressPolicy) -> None:
         RefusedAddressError: if an address must not be dialled.
         OSError: if the name does not resolve.
     """
-    for each in await aiohttp.ThreadedResolver().resolve(host, port, socket.AF_UNSPEC):
+    for each in await resolver.resolve(host, port, socket.AF_UNSPEC):
         refused = _refusal(each["host"], egress)
         if refused is not None:
             raise RefusedAddressError(refused)
+
+
+class FairResolver(AbstractResolver):
+    """The system's resolver, whose threads are shared among the tenants.
+
+    A thread is busy until its look-up ends, which takes up to half a minute if no name server answers: long
+    after the request that needed it has timed out. So a tenant keeps its place until then.
+    """
+
+    def __init__(self, threads: int) -> None:
+        """`threads`: how many the default executor of the loop has."""
+        self._threads = aiohttp.ThreadedResolver()
+        self._shares = FairShare(threads)
+        self._looking_up: set[asyncio.Task[list[ResolveResult]]] = set()
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        """The addresses of a name.
+
+        Raises:
+            OSError: if the name does not resolve.
+        """
+        task = asyncio.create_task(self._look_up(host, port, family))
+        self._looking_up.add(task)
+        task.add_done_callback(self._ended)
+        return await asyncio.shield(task)
+
+    async def _look_up(self, host: str, port: int, family: socket.AddressFamily) -> list[ResolveResult]:
+        async with self._shares.held(SENDER.get()):
+            return await self._threads.resolve(host, port, family)
+
+    def _ended(self, task: asyncio.Task[list[ResolveResult]]) -> None:
+        self._looking_up.discard(task)
+        if not task.cancelled():
+            task.exception()  # its caller may have gone
+
+    async def close(self) -> None:
+        """Cancel what waits; a thread ends with its look-up."""
+        for task in list(self._looking_up):
+            task.cancel()
 
 
 class GuardedResolver(AbstractResolver):

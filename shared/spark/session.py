@@ -61,8 +61,8 @@ _SESSION: Final = {
     "spark.sql.ui.explainMode": "simple",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
     "spark.sql.execution.arrow.maxBytesPerBatch": "16m",
-    # Otherwise each of a query's some hundred expressions also records the line of Python that made it: of the
-    # calls to the JVM by which route's query is built, that is four in ten.
+    # Otherwise each of a query's some hundred expressions also records the line of Python that made it: of
+    # the calls to the JVM by which route's query is built, that is four in ten.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.python.worker.reuse": "true",
     "spark.python.daemon.module": worker_daemon.__name__,

@@ -4,14 +4,17 @@ import asyncio
 import json
 import statistics
 import threading
+from collections import Counter
 
 import psutil
 import pytest
 
 from pipelines.data.transmit.delivery.kafka_rows import Row
 from pipelines.data.transmit.delivery.timeout import WaitLimits
-from tests.contract.lanes import PATIENCE, late
-from tests.contract.transmit_rig import AMPLE, BREAKER_SECONDS, Rig, receipts
+from shared.contracts import headers as h
+from shared.contracts.documents import Limits
+from tests.contract.lanes import PATIENCE, asked, late
+from tests.contract.transmit_rig import AMPLE, BREAKER_SECONDS, Rig, receipts, records
 from tests.harness.scripted_server import reply
 from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
@@ -55,6 +58,28 @@ def test_micro_batches_with_four_bad_destinations_take_no_longer_than_those_with
     assert sum(x > PATIENCE for x in beside) <= sum(x > PATIENCE for x in without) + 1, (
         "good destinations wait for the bad ones"
     )
+
+
+def test_a_tenant_whose_destinations_hang_leaves_connections_to_the_others() -> None:
+    rig = Rig(lane="slow", requests=16)
+    try:
+        late(rig, "/hangs", 60.0)
+        rig.server.answer("/", reply(200))
+        for name in BAD:
+            rig.pipe(name, "/hangs", tenant="bad", limits=Limits(requests=64), max_events=1)
+        for name in GOOD:
+            rig.pipe(name, "/", tenant="good")
+        bad = [row(n, pipe=BAD[n % 4], tenant="bad") for n in range(64)]
+        good = [row(100 + n, pipe=name, tenant="good") for n, name in enumerate(GOOD)]
+        rows = rig.deliver(flat_batch([*bad, *good]), deadline=4.0)
+        assert asked(rig)["/hangs"] == 8, "half of all"
+        assert {(r.result, r.breaker) for r in receipts(rows) if r.destination in GOOD} == {
+            ("delivered", "closed")
+        }
+        attempts = Counter(dict(each.headers)[h.ATTEMPT] for each in records(rows))
+        assert attempts == {b"1": 8, b"0": 56}, "those that had no turn have made none"
+    finally:
+        rig.close()
 
 
 def test_four_bad_destinations_leave_no_task_no_thread_and_no_connection(fast: Rig) -> None:

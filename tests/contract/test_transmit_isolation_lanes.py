@@ -3,15 +3,17 @@
 import asyncio
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 
+from pipelines.data.transmit.delivery.kafka_rows import Row
 from pipelines.data.transmit.delivery.timeout import WaitLimits
 from shared.contracts import headers as h
 from shared.contracts.documents import Limits
 from shared.contracts.topics import Topic
 from shared.runtime.clock import wall_clock
 from tests.contract.lanes import PATIENCE, asked, ids, late
-from tests.contract.transmit_rig import AMPLE, Rig, receipts, records
+from tests.contract.transmit_rig import AMPLE, Rig, header, receipts, records
 from tests.harness.scripted_server import reply
 from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
@@ -118,6 +120,57 @@ def test_the_slow_lane_keeps_the_rate_and_the_number_of_requests(slow: Rig) -> N
     assert {r.result for r in receipts(rows)} == {"delivered"}
     assert most == 3
     assert 0.9 <= slow.seconds < AMPLE / 2
+
+
+def test_events_beyond_the_rate_come_back_one_request_after_the_other_and_lose_no_attempt(slow: Rig) -> None:
+    slow.server.answer("/", reply(200))
+    slow.pipe("p1", "/", max_events=10, limits=Limits(rate=0.01))
+    rows = slow.deliver(flat_batch([row(n, attempt=2) for n in range(30)]))
+    assert sum(r.result == "delivered" for r in receipts(rows)) == 1
+    waiting = [dict(each.headers) for each in records(rows)]
+    assert {found[h.ATTEMPT] for found in waiting} == {b"1"}
+    first, last = (function(int(found[h.NOT_BEFORE] or b"") for found in waiting) for function in (min, max))
+    assert 950_000 <= last - first <= 1_050_000, "ten events every 1,000 seconds"
+
+
+def test_nothing_is_sent_that_could_not_be_answered_before_the_deadline(slow: Rig) -> None:
+    async def answer_late(_: bytes, writer: asyncio.StreamWriter) -> None:
+        slow.let_pass(AMPLE - 0.7)
+        writer.write(reply(200))
+
+    slow.server.manners["/"] = answer_late
+    slow.pipe("p1", "/", max_events=1, limits=Limits(requests=1))
+    rows = slow.deliver(flat_batch([row(1), row(2)]), deadline=AMPLE)
+    assert len(slow.server.bodies) == 1
+    assert [header(each.headers, h.ATTEMPT) for each in records(rows)][-1] == "0"
+
+
+def test_the_slow_lane_sends_what_was_throttled_when_the_second_is_over(fast: Rig, slow: Rig) -> None:
+    fast.pause_limit = slow.pause_limit = 1.0
+    fast.server.answer("/", reply(429, "Retry-After: 1\r\n"))
+    fast.pipe("p1", "/")
+    (moved,) = records(fast.deliver(flat_batch([row(1)])))
+    assert (moved.topic, header(moved.headers, h.ATTEMPT)) == (Topic.OUTBOUND_SLOW, "1")
+    assert len(fast.server.bodies) == 1
+    assert not fast.gate("t", "p1").moved, "the destination itself is not slow"
+
+    arrived: list[int] = []
+
+    async def arrive(_: bytes, writer: asyncio.StreamWriter) -> None:
+        arrived.append(wall_clock())
+        writer.write(reply(200))
+
+    slow.server.manners["/"] = arrive
+    slow.pipe("p1", "/")
+    (receipt,) = receipts(slow.deliver(flat_batch([again(moved)])))
+    assert (receipt.result, receipt.attempt) == ("delivered", 1)
+    assert arrived[0] >= int(header(moved.headers, h.NOT_BEFORE))
+
+
+def again(moved: Row) -> dict[str, object]:
+    """A record that the fast lane wrote, as the slow lane reads it."""
+    texts = {name: (value or b"").decode() for name, value in moved.headers}
+    return row(1, key=moved.key, value=moved.value, headers=msgspec.json.encode(texts), topic=moved.topic)
 
 
 def test_a_copy_in_the_same_batch_says_too_that_a_destination_is_quick_again(slow: Rig) -> None:

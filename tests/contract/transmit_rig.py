@@ -5,6 +5,7 @@ import dataclasses
 import queue
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any, Final
 
@@ -36,7 +37,7 @@ from shared.contracts.receipts import Lane, Receipt
 from shared.contracts.secrets import Secrets, UnknownSecretError
 from shared.contracts.topics import Topic
 from shared.runtime.clock import wall_clock
-from shared.runtime.egress import open_session
+from shared.runtime.egress import FairResolver, open_session
 from tests.harness.scripted_server import Loop, Serve, Server
 
 
@@ -57,6 +58,9 @@ _TENANT: Final = "t"
 AMPLE: Final = 60.0
 """Seconds: more than anything takes that comes at once, also if the machine stands still for a while."""
 
+LOOK_UPS: Final = 4
+"""Fewer than the threads of the loop's executor, which resolve names."""
+
 BREAKER_SECONDS: Final = 600.0
 """How long a lane's breaker stays open at first: longer than a test lasts, unless `let_pass` ends it."""
 
@@ -76,30 +80,37 @@ class Rig:
         canary_egress: EgressPolicy | None = None,
         *,
         slow: float = AMPLE,
+        requests: int = 100,
     ) -> None:
         """By default the lane is the slow one, which waits for every destination, and no breaker ever opens.
 
         `patience` is the fast lane's wait for an answer, in seconds; for a slot it waits twice as long.
         `slow`: the average duration of requests above which a destination leaves the fast lane, seconds.
-        A breaker stays open for BREAKER_SECONDS.
+        `requests`: most in flight, over all destinations. A breaker stays open for BREAKER_SECONDS.
         """
         self._far, self._near = Loop(), Loop()
         never = BreakerThresholds(failures=10_000, wasted=10_000)
         breaking = BreakerThresholds(wasted=AMPLE, pause=BREAKER_SECONDS, pause_limit=2 * BREAKER_SECONDS)
         slowness = lanes.LaneThresholds(slow=slow, quick=AMPLE)
-        rules = AdmissionPolicy(lane=lane or "slow", breaking=breaking if lane else never, slowness=slowness)
+        rules = AdmissionPolicy(
+            lane=lane or "slow", requests=requests, breaking=breaking if lane else never, slowness=slowness
+        )
         self._passed = 0.0
         """Seconds by which the clock of transmit's loop is ahead."""
         real_time = self._near.loop.time
         self._near.loop.time = lambda: real_time() + self._passed  # type: ignore[method-assign]
         self.admission = Admission(rules, wall_clock, self._near.loop.time)
         self.wait_limits = WaitLimits(answer=patience, turn=2 * patience) if lane == "fast" else WaitLimits()
+        self.pause_limit = 0.5
+        """Longest pause before a local retry, seconds."""
         self._listening: list[asyncio.Server] = []
         self.server = Server(self._far)
         self._documents: dict[bytes, Entry] = {}
         self.deliveries = DeliveryHistory(DedupWindow(600_000, 1000))
+        self._resolver = resolver = resolver or self._near.run(self._system_resolver())
         self.session = self._near.run(self._open(egress, resolver))
         self._canary_session = self._near.run(self._open(canary_egress or egress, resolver))
+        self._computing = ThreadPoolExecutor(2)
         self.secrets = Held()
         self.ahead_ms = 0
         """Seconds by which the connectors' clock is ahead."""
@@ -107,6 +118,8 @@ class Rig:
             session=self.session,
             secrets=self.secrets,
             egress=egress,
+            resolver=resolver,
+            threads=self._computing,
             clock=lambda: wall_clock() + self.ahead_ms,
         )
         self._canary_egress = canary_egress or egress
@@ -114,8 +127,11 @@ class Rig:
         self.use(CONNECTORS)
         self.seconds = 0.0
 
-    async def _open(self, egress: EgressPolicy, resolver: AbstractResolver | None) -> aiohttp.ClientSession:
-        return open_session(100, egress, resolver)
+    async def _system_resolver(self) -> AbstractResolver:
+        return FairResolver(LOOK_UPS)
+
+    async def _open(self, egress: EgressPolicy, resolver: AbstractResolver) -> aiohttp.ClientSession:
+        return open_session(5 * self.admission.rules.requests, egress, resolver)
 
     def listen(self, serve: Serve, **how: Any) -> int:
         """Start another server with a handler of its own; `how` is for asyncio. Returns its port."""
@@ -157,7 +173,9 @@ class Rig:
         self._near.run(self._connectors.close())
         self._near.run(self.session.close())
         self._near.run(self._canary_session.close())
+        self._near.run(self._resolver.close())
         self.transformer.close()
+        self._computing.shutdown()
         self._far.run(self._stop_listening())
         self.server.close()
         self._near.close()
@@ -253,7 +271,13 @@ class Rig:
             pipes=PipeResolver(lambda: catalogue, 0.1, self._kinds),
             connectors=self._connectors,
             transformer=self.transformer,
-            policy=Policy(local_tries=3, pause=0.01, pause_limit=0.5, give_up=timedelta(hours=24)),
+            policy=Policy(
+                local_tries=3,
+                pause=0.01,
+                pause_limit=self.pause_limit,
+                give_up=timedelta(hours=24),
+                lane=self.admission.rules.lane,
+            ),
             deadline=Deadline(self._near.loop.time() + deadline),
             admission=self.admission,
             wait_limits=self.wait_limits,

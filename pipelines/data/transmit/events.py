@@ -32,6 +32,9 @@ class Event(EventContent, gc=False):
     replay: str | None = None
     """The replay that it was processed again in."""
 
+    not_before_ms: int | None = None
+    """When the slow lane may send it, epoch milliseconds; None is at once."""
+
     @property
     def dedup_key(self) -> bytes:
         """Identifies one delivery of it: an event that is processed again is owed another one."""

@@ -44,7 +44,10 @@ class TransmitSettings(SparkSettings):
         5_000, ge=1, description="Most events of one micro-batch of the slow lane."
     )
     connections: int = Field(
-        512, ge=1, description="Most connections of one Python worker, over all destinations."
+        512,
+        ge=1,
+        description="Most requests in flight in one Python worker, over all destinations; a tenant has half "
+        "of them at most. One to S3 takes up to five connections, any other takes one.",
     )
     local_tries: int = Field(3, ge=1, description="Most requests for an event within one micro-batch.")
     local_pause_seconds: float = Field(
@@ -53,7 +56,8 @@ class TransmitSettings(SparkSettings):
     local_pause_limit_seconds: float = Field(
         1.0,
         ge=0,
-        description="A longer pause, requested by Retry-After, is left to the retry topics.",
+        description="A longer pause, requested by Retry-After, is left to the retry topics; a shorter one, "
+        "if the fast lane has no time for it, to the slow lane.",
     )
     give_up_hours: float = Field(
         24.0, gt=0, description="Time after the first try at which an event becomes a dead letter."

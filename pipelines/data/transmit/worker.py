@@ -44,7 +44,7 @@ from shared.kafka.config_topic import config_table
 from shared.kafka.heartbeat_writer import HeartbeatWriter, process_name
 from shared.kafka.tail import Tail
 from shared.runtime.clock import wall_clock
-from shared.runtime.egress import open_session
+from shared.runtime.egress import FairResolver, open_session
 from shared.runtime.gc_tuning import spare_collector
 from shared.runtime.logging import configure_logging, get_logger
 from shared.runtime.secret_stores import store_for
@@ -53,6 +53,12 @@ from shared.runtime.secrets import SecretTable
 _log = get_logger(__name__)
 _LOOKUPS: Final = 32
 """Threads that resolve host names; a waiting thread costs little."""
+
+_COMPUTING: Final = 4
+"""Threads that compress and hash."""
+
+_CONNECTIONS: Final = 5
+"""Most connections of a request: S3 writes four objects at once, one of them in two parts."""
 
 
 def transmit(
@@ -87,8 +93,9 @@ class Worker:
         self._run_of = ""
         client = f"hifi-{settings.side}-transmit"
         self._loop = asyncio.new_event_loop()
-        # A name that resolves slowly must not delay the others.
+        # A name that resolves slowly must not delay the others, nor what is computed.
         self._loop.set_default_executor(ThreadPoolExecutor(_LOOKUPS, thread_name_prefix="look-up"))
+        self._computing = ThreadPoolExecutor(_COMPUTING, thread_name_prefix="computing")
         self._admission = Admission(admission_policy(settings, lane), wall_clock, self._loop.time)
         self._wait_limits = wait_limits(settings, lane)
         self._deliveries = DeliveryHistory(
@@ -125,19 +132,28 @@ class Worker:
 
     async def _pool(self) -> ConnectorPool:
         """Opens the sessions, which belong to the loop that this runs on."""
-        settings = self._settings
+        settings, self._resolver = self._settings, FairResolver(_LOOKUPS)
         canary = self._context(settings.canary_egress) if settings.allow_address else None
         return ConnectorPool(CONNECTORS, self._context(settings.egress), canary)
 
     def _context(self, egress: EgressPolicy) -> ConnectorContext:
-        session = open_session(self._settings.connections, egress)
+        # Requests wait for their turn before they are sent, and never for a connection.
+        session = open_session(_CONNECTIONS * self._settings.connections, egress, self._resolver)
         self._sessions.append(session)
-        return ConnectorContext(session=session, secrets=self._secrets, egress=egress, clock=wall_clock)
+        return ConnectorContext(
+            session=session,
+            secrets=self._secrets,
+            egress=egress,
+            resolver=self._resolver,
+            threads=self._computing,
+            clock=wall_clock,
+        )
 
     async def _disconnect(self) -> None:
         await self._connectors.close()
         for session in self._sessions:
             await session.close()
+        await self._resolver.close()
 
     def _learn(self, catalogue: Catalogue) -> None:
         """Request the secrets of new documents and import their connectors before they come into force.
@@ -176,6 +192,7 @@ class Worker:
         """Close threads and connections."""
         asyncio.run_coroutine_threadsafe(self._disconnect(), self._loop).result()
         self._transformer.close()
+        self._computing.shutdown(wait=False, cancel_futures=True)
         self._tail.stop()
         self._table.stop()
         self._beats.close()
@@ -210,7 +227,7 @@ class Worker:
             pipes=self._pipes,
             connectors=self._connectors,
             transformer=self._transformer,
-            policy=policy(self._settings),
+            policy=policy(self._settings, self._admission.rules.lane),
             deadline=Deadline(self._loop.time() + self._settings.deadline_seconds),
             admission=self._admission,
             wait_limits=self._wait_limits,
@@ -251,7 +268,8 @@ def recovered(receipts: Iterable[Message]) -> list[tuple[TenantName, int]]:
 
 def admission_policy(settings: TransmitSettings, lane: Lane) -> AdmissionPolicy:
     """The admission policy of a lane; the fast lane's tasks share each destination's limits."""
-    return AdmissionPolicy(lane=lane, share=1 / settings.transmit_tasks if lane == "fast" else 1.0)
+    share = 1 / settings.transmit_tasks if lane == "fast" else 1.0
+    return AdmissionPolicy(lane=lane, share=share, requests=settings.connections)
 
 
 def wait_limits(settings: TransmitSettings, lane: Lane) -> WaitLimits:
@@ -261,11 +279,12 @@ def wait_limits(settings: TransmitSettings, lane: Lane) -> WaitLimits:
     return WaitLimits(answer=settings.patience_seconds, turn=settings.turn_seconds)
 
 
-def policy(settings: TransmitSettings) -> Policy:
-    """The policy that the settings describe."""
+def policy(settings: TransmitSettings, lane: Lane) -> Policy:
+    """The policy that the settings describe for a lane."""
     return Policy(
         local_tries=settings.local_tries,
         pause=settings.local_pause_seconds,
         pause_limit=settings.local_pause_limit_seconds,
         give_up=timedelta(hours=settings.give_up_hours),
+        lane=lane,
     )

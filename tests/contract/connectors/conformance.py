@@ -99,8 +99,8 @@ class Conformance:
 
     def test_a_micro_batch_ends_in_its_time(self, far: Far, rig: Rig, silent: Silent) -> None:
         lead(rig, far, "p1", port=silent.port, timeout_seconds=AMPLE)
-        assert ends(send(rig, deadline=1.0)) == dict.fromkeys(ALL, "retry")
-        assert rig.seconds < 1.0 + SLACK
+        assert ends(send(rig, deadline=2.0)) == dict.fromkeys(ALL, "retry")
+        assert rig.seconds < 2.0 + SLACK
 
     def test_others_do_not_wait_for_a_destination_that_hangs(
         self, far: Far, rig: Rig, silent: Silent

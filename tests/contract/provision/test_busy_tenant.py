@@ -1,7 +1,5 @@
 """A tenant that goes on writing holds up nothing of the others."""
 
-from collections.abc import Sequence
-
 from pipelines.control.provision.catalogue_reader import CatalogueReader
 from shared.contracts.document_items import StoredDocument, change_of
 from shared.contracts.documents import Destination
@@ -16,7 +14,7 @@ class BusyTable(DocumentTable):
 
     left = 0
 
-    def documents(self, tenant: str) -> Sequence[StoredDocument]:
+    def documents(self, tenant: str) -> list[StoredDocument]:
         found = super().documents(tenant)
         if tenant == BUSY and self.left:
             self.left -= 1

@@ -1,4 +1,4 @@
-"""The gate of each destination: slots, rate limit, circuit breaker and lane. For one event loop.
+"""The gate of each destination: slots, rate limit, tenant's share, circuit breaker, lane. For one event loop.
 
 Its state belongs to this process and outlives micro-batches. If several processes send to a destination, each
 finds out by itself that it is slow or failing. That it has recovered they all learn from the slow lane's
@@ -6,26 +6,29 @@ receipts.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
 from pipelines.data.transmit.admission import circuit_breaker as breakers
 from pipelines.data.transmit.admission import lanes
+from pipelines.data.transmit.admission.rate_limit import RateLimit
 from pipelines.data.transmit.connectors.base import Answer
 from shared.contracts.documents import Destination, TenantName
 from shared.contracts.receipts import Lane
 from shared.runtime.clock import Clock
-from shared.runtime.token_bucket import TokenBucket
+from shared.runtime.fair_share import FairShare
 
 _MOST_GATES: Final = 10_000
-_BURST_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class NoTurn:
     """The deadline passed before the request could be sent."""
+
+    seconds: float = 0.0
+    """Seconds after which its events should come back; 0 leaves it to the retry topics."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,9 @@ class AdmissionPolicy:
     share: float = 1.0
     """This process's share of a destination's limits; the lane's other processes have the rest."""
 
+    requests: int = 512
+    """Requests of this process in flight at once, over all destinations."""
+
     breaking: breakers.BreakerThresholds = field(default_factory=breakers.BreakerThresholds)
     slowness: lanes.LaneThresholds = field(default_factory=lanes.LaneThresholds)
 
@@ -69,15 +75,21 @@ class Gate:
     """The slots, rate limit, circuit breaker and lane of one destination."""
 
     def __init__(
-        self, destination: Destination, rules: AdmissionPolicy, clock: Clock, seconds: Callable[[], float]
+        self,
+        destination: Destination,
+        rules: AdmissionPolicy,
+        shares: FairShare,
+        clock: Clock,
+        seconds: Callable[[], float],
     ) -> None:
         limits = destination.limits
         self.destination = destination
         self._rules = rules
+        self._shares = shares
         self._clock = clock
         self._seconds = seconds
         self._slots = asyncio.Semaphore(max(1, int(limits.requests * rules.share)))
-        self._bucket = None if limits.rate is None else TokenBucket(limits.rate * rules.share, _BURST_SECONDS)
+        self._rate = None if limits.rate is None else RateLimit.of(limits.rate * rules.share)
         self._breaker = breakers.CLOSED
         self._probe: asyncio.Event | None = None
         self.pace = lanes.LaneState(lane=rules.lane)
@@ -107,15 +119,27 @@ class Gate:
             until: latest start, on the loop's clock.
             rate_until: latest start if only the rate limit delays it, on the loop's clock.
         """
-        if not await self._slot(until):
+        if not await _in_time(self._slots.acquire(), until):
             yield NoTurn()
             return
         try:
-            refusal = (
-                self._refusal()
-                or await self._await_rate(events, rate_until)
-                or await self._await_probe(until)
-            )
+            refusal = self._refusal() or await self._await_rate(events, rate_until)
+            if refusal is not None:
+                yield refusal
+                return
+            async with self._shared_turn(until) as shared_refusal:
+                yield shared_refusal
+        finally:
+            self._slots.release()
+
+    @asynccontextmanager
+    async def _shared_turn(self, until: float) -> AsyncIterator[Refusal | None]:
+        """The rest of `turn`, within the share that the tenant's destinations have together."""
+        if not await _in_time(self._shares.take(self.destination.tenant), until):
+            yield NoTurn()
+            return
+        try:
+            refusal = await self._await_probe(until)
             if refusal is not None:
                 yield refusal
                 return
@@ -127,14 +151,7 @@ class Gate:
                     self._probe = None
                     probe.set()
         finally:
-            self._slots.release()
-
-    async def _slot(self, until: float) -> bool:
-        try:
-            async with asyncio.timeout_at(until):
-                return await self._slots.acquire()
-        except TimeoutError:
-            return False
+            self._shares.give_back(self.destination.tenant)
 
     def _refusal(self) -> Moved | BreakerOpen | None:
         if self.moved:
@@ -146,13 +163,13 @@ class Gate:
 
     async def _await_rate(self, events: int, until: float) -> NoTurn | None:
         """Wait for the rate limit, unless the wait is known to be too long."""
-        if self._bucket is None:
+        if self._rate is None:
             return None
         now = self._seconds()
-        wait = self._bucket.wait(now)
+        wait = self._rate.wait(now)
         if wait > max(0.0, until - now):
             return NoTurn()
-        self._bucket = self._bucket.after(events, now)
+        self._rate = self._rate.after(events, now)
         await asyncio.sleep(wait)
         return None
 
@@ -200,6 +217,13 @@ class Gate:
             spent = request if self._rules.lane == "fast" else request + turn
             self.pace = lanes.after_request(self.pace, spent, now_ms, self._rules.slowness)
 
+    def without_turn(self, events: int) -> NoTurn:
+        """The refusal of a request whose events come back later: when the rate limit has room for them."""
+        if self._rate is None:
+            return NoTurn()
+        self._rate, wait = self._rate.booked(events, self._seconds())
+        return NoTurn(wait)
+
     def overdue(self) -> None:
         """Note that a request, or the wait for its turn, took longer than the lane allows."""
         self.pace = lanes.slowed(self.pace, self._clock(), self._rules.slowness)
@@ -210,6 +234,16 @@ class Gate:
             self.pace = lanes.recovered(self.pace, seen_ms)
 
 
+async def _in_time(turn: Awaitable[object], until: float) -> bool:
+    """Whether `turn` came before `until`, on the loop's clock."""
+    try:
+        async with asyncio.timeout_at(until):
+            await turn
+    except TimeoutError:
+        return False
+    return True
+
+
 class Admission:
     """The gates of all destinations in a process."""
 
@@ -217,6 +251,7 @@ class Admission:
         self.rules = rules
         self._clock = clock
         self._seconds = seconds
+        self._shares = FairShare(rules.requests)
         self._gates: dict[TenantName, Gate] = {}
         """The one used last is the last: destinations come and go, and one in use must keep its gate."""
 
@@ -225,7 +260,7 @@ class Admission:
         key = destination.tenant, destination.name
         found = self._gates.pop(key, None)
         if found is None or not (found.destination is destination or found.destination == destination):
-            found = Gate(destination, self.rules, self._clock, self._seconds)
+            found = Gate(destination, self.rules, self._shares, self._clock, self._seconds)
         self._gates[key] = found
         if len(self._gates) > _MOST_GATES:
             self._gates.pop(next(iter(self._gates)))

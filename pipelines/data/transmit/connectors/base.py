@@ -1,6 +1,7 @@
 """The interface of connectors: send a batch, and return an answer for each of its events."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
@@ -13,6 +14,7 @@ from shared.runtime.clock import Clock
 
 if TYPE_CHECKING:
     import aiohttp  # answers are made without it
+    from aiohttp.abc import AbstractResolver
 
 O = TypeVar("O")  # noqa: E741 a connector's Options
 O_contra = TypeVar("O_contra", contravariant=True)
@@ -89,7 +91,11 @@ class ConnectorContext:
 
     secrets: Secrets
     egress: EgressPolicy
-    """The egress policy, for connectors that cannot use the session."""
+    resolver: "AbstractResolver"
+    """The egress policy, and what resolves names, for connectors that cannot use the session."""
+
+    threads: Executor
+    """For computing that would hold up the loop, such as compressing. Never for waiting."""
 
     clock: Clock
 

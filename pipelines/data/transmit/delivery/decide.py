@@ -7,6 +7,7 @@ from typing import Final
 from pipelines.data.transmit.connectors.base import Answer
 from pipelines.data.transmit.retry_after import retry_after_seconds
 from shared.contracts.http_statuses import RETRYABLE
+from shared.contracts.receipts import Lane
 from shared.contracts.topics import RETRY_DELAYS, Topic
 
 _DELAYS: Final = tuple(RETRY_DELAYS.items())
@@ -23,6 +24,8 @@ class Policy:
 
     pause_limit: float
     give_up: timedelta
+    lane: Lane = "slow"
+    """The lane of this process. The fast one leaves to the slow one what its own time is too short for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +50,8 @@ class Situation:
     """Whether the destination's circuit breaker is closed."""
 
     counted: bool = True
-    """Whether this counts as an attempt; not if a breaker that has just opened prevented the request."""
+    """Whether this counts as an attempt; not if nothing was sent for lack of a turn or of time, or because of
+    a breaker that has just opened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +99,14 @@ class Duplicate:
 class SlowLane:
     """Passed on to the slow lane."""
 
+    not_before_ms: int | None = None
+    """When the slow lane may send it; None is at once."""
+
 
 End = Delivered | RetryLater | Dead | Duplicate | SlowLane
 """Outcomes that settle an event."""
 
-Outcome = Delivered | RetryLater | Dead | RetryNow | Split
+Outcome = Delivered | RetryLater | Dead | RetryNow | Split | SlowLane
 """Possible outcomes of a try."""
 
 
@@ -121,8 +128,11 @@ def decide(answer: Answer, at: Situation, policy: Policy, jitter: float) -> Outc
         return Dead(answer.describe())
     asked = retry_after_seconds(answer.retry_after, at.now_ms)
     pause = max(policy.pause * 4 ** (at.tries - 1) * (0.5 + jitter / 2), asked or 0.0)
-    if not answer.later and _again_now(status, asked, pause, at, policy):
-        return RetryNow(pause)
+    if not answer.later and _again_soon(status, asked, pause, at, policy):
+        if pause < at.seconds_left:
+            return RetryNow(pause)
+        if asked is not None and policy.lane == "fast":
+            return SlowLane(at.now_ms + int(1000 * pause))
     return _later(answer, asked, at, policy)
 
 
@@ -131,10 +141,11 @@ def _is_final(status: int | None) -> bool:
     return status is not None and 300 <= status < 500 and status not in RETRYABLE
 
 
-def _again_now(status: int | None, asked: float | None, pause: float, at: Situation, policy: Policy) -> bool:
+def _again_soon(status: int | None, asked: float | None, pause: float, at: Situation, policy: Policy) -> bool:
+    """Whether to retry after the pause, in this lane or the other."""
     unasked_limit = status == 429 and asked is None  # hammering a rate limiter only prolongs it
-    in_time = pause <= policy.pause_limit and pause < at.seconds_left
-    return at.closed and at.tries < policy.local_tries and in_time and not unasked_limit
+    is_short = pause <= policy.pause_limit
+    return at.closed and at.tries < policy.local_tries and is_short and not unasked_limit
 
 
 def _later(answer: Answer, asked: float | None, at: Situation, policy: Policy) -> RetryLater | Dead:

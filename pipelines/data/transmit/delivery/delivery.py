@@ -27,11 +27,15 @@ from pipelines.data.transmit.delivery.transform_executor import TransformExecuto
 from pipelines.data.transmit.events import Event
 from shared.contracts.secrets import UnknownSecretError
 from shared.runtime.clock import Clock
+from shared.runtime.egress import SENDER
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 _GRACE_SECONDS: Final = 1.0
 """Time past the deadline after which a connector that has not returned is cancelled."""
+
+_LEAST_SECONDS: Final = 1.0
+"""What a request has for its answer, however long it waited for its turn."""
 
 _SILENCE: Final = Answer(error="timeout: the connector gave no answer")
 
@@ -58,9 +62,16 @@ class Delivery:
         if isinstance(found, UnresolvedPipe):
             self._bury(of, events, found.reason, started_ms)
             return
+        await asyncio.sleep(self._pause(events))
         whole = RequestBatch(resolved=found, attempt=of.attempt, events=events, started_ms=started_ms)
         ready = await self._transformed(whole) if found.transform else events
         await asyncio.gather(*(self._until_ended(whole.of(run)) for run in split(ready, found.batch)))
+
+    def _pause(self, events: Sequence[Event]) -> float:
+        """Seconds until all events may be sent: the rest of a pause that the fast lane had no time for."""
+        until_ms = max((event.not_before_ms or 0 for event in events), default=0)
+        asked = min((until_ms - self.clock()) / 1000, self.policy.pause_limit)
+        return max(0.0, min(asked, self._seconds_left()))
 
     async def _transformed(self, batch: RequestBatch) -> Sequence[Event]:
         """The transformed events; those that cannot be transformed are settled here."""
@@ -74,7 +85,7 @@ class Delivery:
         for reason, waiting in transformed.waiting.items():
             self._apply(batch.of(waiting), Failed(reason))
         if transformed.late:
-            late = Failed("deadline: no time for the pipe's masks or transform")
+            late = Failed("deadline: no time for the pipe's masks or transform", counted=False)
             self._apply(batch.of(transformed.late), Moved() if until < self.deadline.at else late)
         return transformed.ready
 
@@ -96,18 +107,19 @@ class Delivery:
         loop, gate = asyncio.get_running_loop(), self.admission.of(batch.destination)
         if gate.moved:
             return batch, Moved()
-        asked, deadline = loop.time(), self.deadline.at
-        turn_until = min(deadline, asked + self.wait_limits.turn)
-        rate_until = min(deadline, asked + self.wait_limits.answer)
+        asked, latest = loop.time(), self._latest_start(batch)
+        turn_until = min(latest, asked + self.wait_limits.turn)
+        rate_until = min(latest, asked + self.wait_limits.answer)
         async with gate.turn(len(batch.events), turn_until, rate_until) as refusal:
-            if refusal is None and self._seconds_left() > 0:
+            if refusal is None and loop.time() < self._latest_start(batch):
                 sent = batch.sent(loop.time())
                 return sent, await self._request(sent, gate, loop.time() - asked)
-        refusal = refusal or NoTurn()  # the turn came, but not before the deadline
-        if isinstance(refusal, NoTurn) and turn_until < deadline:
+        if refusal is not None and not isinstance(refusal, NoTurn):
+            return batch, refused(batch, refusal)
+        if turn_until < latest:  # or it is the deadline before which no turn came
             gate.overdue()
             return batch, Moved()
-        return batch, refused(batch, refusal)
+        return batch, refused(batch, gate.without_turn(len(batch.events)))
 
     async def _request(self, batch: RequestBatch, gate: Gate, turn: float) -> Try:
         """Send a request that waited `turn` seconds for its turn."""
@@ -134,6 +146,7 @@ class Delivery:
         return Answered(answers)
 
     async def _send(self, batch: RequestBatch, seconds: float) -> Sequence[Answer]:
+        SENDER.set(batch.destination.tenant)  # of this request's task
         connector = await self.connectors.connector(batch.destination)
         return await connector.send(batch.destination, batch.resolved.options, batch.events, seconds)
 
@@ -184,7 +197,11 @@ class Delivery:
     def _seconds_left(self) -> float:
         return max(0.0, self.deadline.at - asyncio.get_running_loop().time())
 
+    def _latest_start(self, batch: RequestBatch) -> float:
+        """When a request may be sent at the latest: one cut short would be held against its destination."""
+        return self.deadline.at - min(batch.destination.timeout_seconds, _LEAST_SECONDS)
+
     def _local_seconds_left(self, batch: RequestBatch) -> float:
         now = asyncio.get_running_loop().time()
-        local = (batch.tried or now) + self.wait_limits.local_tries - now
-        return max(0.0, min(self._seconds_left(), local))
+        latest = min((batch.tried or now) + self.wait_limits.local_tries, self._latest_start(batch))
+        return max(0.0, latest - now)

@@ -73,7 +73,7 @@ def rows(settled: SettledEvents) -> Iterator[Row]:
     """
     if isinstance(settled.outcome, SlowLane):
         for event in settled.events:
-            yield _handed_on(event, settled)
+            yield _handed_on(event, settled, settled.outcome)
         return
     for at in range(0, len(settled.events), RECEIPT_EVENTS):
         yield _receipt(settled, settled.events[at : at + RECEIPT_EVENTS])
@@ -154,12 +154,13 @@ def _moved(event: Event, settled: SettledEvents, outcome: RetryLater | Dead) -> 
     return Row(topic, event.key, event.value, kept + added)
 
 
-def _handed_on(event: Event, settled: SettledEvents) -> Row:
+def _handed_on(event: Event, settled: SettledEvents, outcome: SlowLane) -> Row:
     """The original record for the slow lane, with the time of its first try if there was one."""
     first_ms = event.first_try_ms
     if first_ms is None and settled.tries:
         first_ms = settled.started_ms
-    added: Headers = [] if first_ms is None else [(h.FIRST_TRY, str(first_ms).encode())]
+    times = ((h.FIRST_TRY, first_ms), (h.NOT_BEFORE, outcome.not_before_ms))
+    added: Headers = [(name, str(at_ms).encode()) for name, at_ms in times if at_ms is not None]
     return Row(Topic.OUTBOUND_SLOW, event.key, event.value, _kept(event.headers) + added)
 
 

@@ -1,5 +1,6 @@
 """The outcomes of one try of a request batch, for each of its events. Pure."""
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -34,6 +35,9 @@ class Failed:
     reason: str
     counted: bool = True
     """See `decide.Situation`."""
+
+    seconds: float = 0.0
+    """Seconds that they should wait at least."""
 
 
 Try = Answered | Failed | Moved
@@ -85,7 +89,8 @@ def refused(batch: RequestBatch, refusal: Refusal) -> Failed | Moved:
             counted = batch.tries > 0 or not refusal.young
             return Failed(f"breaker_open: {name!r} is {refusal}", counted)
         case NoTurn():
-            return Failed(f"deadline: no turn for {name!r} before the deadline")
+            reason = f"deadline: no turn for {name!r} before the deadline"
+            return Failed(reason, counted=batch.tries > 0, seconds=refusal.seconds)
 
 
 def outcomes(batch: RequestBatch, tried: Try, at: TryContext, policy: Policy, jitter: float) -> Outcomes:
@@ -102,7 +107,8 @@ def outcomes(batch: RequestBatch, tried: Try, at: TryContext, policy: Policy, ji
         case Moved():
             return Outcomes(ended=[Ended(events=batch.events, outcome=SlowLane())] if batch.events else [])
         case Failed():
-            answer = Answer(error=tried.reason)
+            asked = str(math.ceil(tried.seconds)) if tried.seconds else None
+            answer = Answer(error=tried.reason, retry_after=asked)
             situation = _situation(batch, at, counted=tried.counted, seconds_left=0.0)
             return _outcomes(batch, [answer] * len(batch.events), situation, policy, jitter)
         case Answered():

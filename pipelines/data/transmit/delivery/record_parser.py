@@ -41,6 +41,7 @@ class _Stamped(Struct, gc=False):
     first_try: str | None = field(name=h.FIRST_TRY, default=None)
     traceparent: str | None = field(name=h.TRACEPARENT, default=None)
     replay: str | None = field(name=h.REPLAY, default=None)
+    not_before: str | None = field(name=h.NOT_BEFORE, default=None)
 
 
 class _Attributes(Struct, gc=False, omit_defaults=True):
@@ -105,6 +106,7 @@ def _event(key: bytes, value: bytes | None, text: bytes, found: _Stamped) -> Eve
         found.tenant,
         found.traceparent,
         found.replay,
+        _whole(found.not_before),
         value=value,
         attributes=_attributes(found, text),
         content_type=found.datacontenttype,

@@ -8,6 +8,7 @@ import asyncio
 import dataclasses
 import re
 from collections.abc import Mapping
+from concurrent.futures import Executor
 from typing import Final
 
 from botocore.auth import S3SigV4Auth, SigV4Auth
@@ -46,11 +47,11 @@ class Signer:
     access_key_id: str
     secret_access_key: str = dataclasses.field(repr=False)
 
-    async def signed(self, request: HttpRequest) -> HttpRequest:
+    async def signed(self, request: HttpRequest, threads: Executor) -> HttpRequest:
         """The request with a version 4 signature; large bodies are hashed on a thread, 8 ms per MiB."""
         if len(request.body) < _LARGE:
             return self.sign(request)
-        return await asyncio.to_thread(self.sign, request)
+        return await asyncio.get_running_loop().run_in_executor(threads, self.sign, request)
 
     def sign(self, request: HttpRequest) -> HttpRequest:
         """Sign the request on this thread."""

@@ -1,6 +1,7 @@
 """Amazon Kinesis data streams: PutRecords, an answer for each record."""
 
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from typing import Final
 
 import aiohttp
@@ -71,9 +72,10 @@ _failure: Final = msgspec.json.Decoder(_Failure)
 class Kinesis:
     """Sends to streams; each record may be accepted or refused by itself."""
 
-    def __init__(self, session: aiohttp.ClientSession, secrets: Secrets) -> None:
+    def __init__(self, session: aiohttp.ClientSession, secrets: Secrets, threads: Executor) -> None:
         self._session = session
         self._secrets = secrets
+        self._threads = threads
 
     async def send(
         self, destination: Destination, options: Options, events: Sequence[Event], seconds: float
@@ -95,7 +97,7 @@ class Kinesis:
         """One request."""
         url = (options.endpoint or f"https://kinesis.{options.region}.amazonaws.com").rstrip("/") + "/"
         data = _encoder.encode(_Request(options.stream, records))
-        request = await signer.signed(HttpRequest(url=url, headers=_HEADERS, body=data))
+        request = await signer.signed(HttpRequest(url=url, headers=_HEADERS, body=data), self._threads)
         most = RESPONSE_BYTES + _ITEM_BYTES * len(records)
         response = await exchange(self._session, request, seconds, most)
         return _answers(response, len(records))
@@ -135,7 +137,7 @@ def _code(body: bytes) -> str:
 
 
 async def _open(context: ConnectorContext) -> Kinesis:
-    return Kinesis(context.session, context.secrets)
+    return Kinesis(context.session, context.secrets, context.threads)
 
 
 CONNECTOR: Final = ConnectorType(spec=SPEC, open=_open)

@@ -5,6 +5,7 @@ import gzip
 import hashlib
 from collections import defaultdict
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from datetime import UTC, datetime
 from typing import Final
 from urllib.parse import quote
@@ -23,30 +24,37 @@ _SMALL: Final = 32 * 1024
 """Bytes up to which compressing here is faster than handing the data to a thread."""
 
 _NAME_CHARACTERS: Final = 32
+_WRITES: Final = 4
+"""Objects of a batch that are written at once: a backlog's batch may have events of thousands of minutes."""
 
 
 class S3:
     """Writes one object per minute of a batch; each is written completely or not at all."""
 
-    def __init__(self, uploader: S3Uploader, secrets: Secrets) -> None:
+    def __init__(self, uploader: S3Uploader, secrets: Secrets, threads: Executor) -> None:
+        """`threads` compress."""
         self._uploader = uploader
         self._secrets = secrets
+        self._threads = threads
 
     async def send(
         self, destination: Destination, options: Options, events: Sequence[Event], seconds: float
     ) -> Sequence[Answer]:
-        """Write an object for each minute, in parallel."""
+        """Write an object for each minute, some in parallel."""
         until = asyncio.get_running_loop().time() + seconds
         secret = self._secrets.get(options.secret_access_key)
         signer = Signer("s3", options.region, options.access_key_id, secret)
         minutes: dict[int, list[Event]] = defaultdict(list)
         for event in events:
             minutes[event.minute].append(event)
-        writes = [
-            self._write(object_url(options, name(options.prefix, destination, some)), signer, until, some)
-            for some in minutes.values()
-        ]
-        answers = await asyncio.gather(*writes)
+        places = asyncio.Semaphore(_WRITES)
+
+        async def write(some: Sequence[Event]) -> Answer:
+            url = object_url(options, name(options.prefix, destination, some))
+            async with places:
+                return await self._write(url, signer, until, some)
+
+        answers = await asyncio.gather(*map(write, minutes.values()))
         by_minute = dict(zip(minutes, answers, strict=True))
         return [by_minute[event.minute] for event in events]
 
@@ -59,7 +67,8 @@ class S3:
         s3_object = S3Object(url=url, signer=signer, seconds_left=lambda: until - loop.time())
         if sum(event.size for event in events) < _SMALL:
             return await self._uploader.write(s3_object, content(events))
-        return await self._uploader.write(s3_object, await asyncio.to_thread(content, events))
+        data = await loop.run_in_executor(self._threads, content, events)
+        return await self._uploader.write(s3_object, data)
 
 
 def name(prefix: str, destination: Destination, events: Sequence[Event]) -> str:
@@ -94,7 +103,7 @@ def base_url(options: Options) -> str:
 
 
 async def _open(context: ConnectorContext) -> S3:
-    return S3(S3Uploader(context.session), context.secrets)
+    return S3(S3Uploader(context.session, context.threads), context.secrets, context.threads)
 
 
 CONNECTOR: Final = ConnectorType(spec=SPEC, open=_open)

@@ -4,6 +4,7 @@ import asyncio
 import html
 import re
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
@@ -40,8 +41,10 @@ class S3Object:
 class S3Uploader:
     """Writes objects through a guarded session."""
 
-    def __init__(self, session: aiohttp.ClientSession) -> None:
+    def __init__(self, session: aiohttp.ClientSession, threads: Executor) -> None:
+        """`threads` hash large bodies."""
         self._session = session
+        self._threads = threads
         self._aborting: set[asyncio.Task[HttpResponse | Answer]] = set()
 
     async def write(self, s3_object: S3Object, data: bytes) -> Answer:
@@ -101,7 +104,8 @@ class S3Uploader:
         self, s3_object: S3Object, method: str, query: str, data: bytes, seconds: float
     ) -> HttpResponse | Answer:
         url = s3_object.url + query
-        request = await s3_object.signer.signed(HttpRequest(method=method, url=url, headers=_TYPE, body=data))
+        unsigned = HttpRequest(method=method, url=url, headers=_TYPE, body=data)
+        request = await s3_object.signer.signed(unsigned, self._threads)
         return await exchange(self._session, request, seconds)
 
     def _abort(self, s3_object: S3Object, upload_id: str) -> None:

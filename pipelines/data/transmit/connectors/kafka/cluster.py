@@ -14,6 +14,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, Final
 
+from aiohttp.abc import AbstractResolver
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from pipelines.data.transmit.connectors.base import Answer
@@ -48,9 +49,12 @@ class NeedsTlsError(Exception):
 class KafkaCluster:
     """A cluster's producer, created when first needed. For one event loop, which also polls its reports."""
 
-    def __init__(self, access: Access, egress: EgressPolicy, executor: Executor) -> None:
+    def __init__(
+        self, access: Access, egress: EgressPolicy, resolver: AbstractResolver, executor: Executor
+    ) -> None:
         self._access = access
         self._egress = egress
+        self._resolver = resolver
         self._executor = executor
         self._producer: Producer | None = None
         self._single: Producer | None = None
@@ -159,7 +163,7 @@ class KafkaCluster:
 
     async def _check(self, servers: Sequence[Server]) -> None:
         for host, port in servers:
-            await check_addresses(host, port, self._egress)
+            await check_addresses(host, port, self._egress, self._resolver)
             if not self._access.tls and not is_loopback(host):
                 raise NeedsTlsError
 

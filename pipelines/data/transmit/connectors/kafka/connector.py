@@ -73,7 +73,9 @@ class Kafka:
         if access in self._clusters and self._clusters[access].topics >= self._most_topics:
             self._replaced.append(self._clusters.pop(access))
         if access not in self._clusters:
-            self._clusters[access] = KafkaCluster(access, self._context.egress, self._executor)
+            self._clusters[access] = KafkaCluster(
+                access, self._context.egress, self._context.resolver, self._executor
+            )
         return self._clusters[access]
 
     def _close_idle(self, access: Access) -> None:

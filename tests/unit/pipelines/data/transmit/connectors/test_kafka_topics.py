@@ -1,6 +1,7 @@
 """Topics of destinations that come and go, against the broker that the client library simulates."""
 
 import asyncio
+from concurrent.futures import Executor
 from typing import cast
 
 import aiohttp
@@ -44,5 +45,7 @@ def context() -> ConnectorContext:
         session=cast(aiohttp.ClientSession, None),
         secrets=cast(Secrets, None),
         egress=EgressPolicy(loopback=True),
+        resolver=aiohttp.ThreadedResolver(),
+        threads=cast(Executor, None),
         clock=lambda: 0,
     )

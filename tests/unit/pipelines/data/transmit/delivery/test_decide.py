@@ -1,5 +1,6 @@
 """The outcome of an event after a try."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -16,6 +17,7 @@ from pipelines.data.transmit.delivery.decide import (
     RetryLater,
     RetryNow,
     Situation,
+    SlowLane,
     Split,
     decide,
 )
@@ -149,6 +151,39 @@ def test_retry_after_is_honoured_and_capped(asked: str, topic: Topic, wait_secon
 
 def test_short_retry_after_is_waited_for_here() -> None:
     assert outcome(Answer(status=429, retry_after="1")) == RetryNow(1.0)
+
+
+FAST = replace(POLICY, lane="fast")
+THROTTLED = Answer(status=429, retry_after="1")
+
+
+def test_a_short_pause_for_which_the_fast_lane_has_no_time_is_left_to_the_slow_lane() -> None:
+    """It has a second for all local tries together."""
+    assert decide(THROTTLED, at(seconds_left=1.0), FAST, 0.5) == SlowLane(NOW + 1000)
+    assert decide(THROTTLED, at(seconds_left=9.0), POLICY, 0.5) == RetryNow(1.0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "changes"),
+    [
+        (Answer(status=429, retry_after="2"), {}),
+        (Answer(status=429), {}),
+        (Answer(status=503), {}),
+        (THROTTLED, {"tries": 3}),
+        (THROTTLED, {"closed": False}),
+    ],
+    ids=["a longer pause", "no pause for a 429", "no pause", "the last local try", "an open breaker"],
+)
+def test_the_fast_lane_leaves_everything_else_to_the_retry_topics(
+    answer: Answer, changes: dict[str, float]
+) -> None:
+    found = decide(answer, at(seconds_left=0.01, **changes), FAST, 0.5)
+    assert isinstance(found, RetryLater)
+    assert found.topic == Topic.RETRY_IN_30S
+
+
+def test_the_slow_lane_has_no_other_lane_to_leave_a_pause_to() -> None:
+    assert isinstance(decide(THROTTLED, at(seconds_left=1.0), POLICY, 0.5), RetryLater)
 
 
 def test_nothing_is_tried_again_past_the_deadline() -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +23,7 @@ from pipelines.data.transmit.delivery.pipe_resolver import ResolvedPipe
 from pipelines.data.transmit.delivery.request_batch import RequestBatch
 from pipelines.data.transmit.events import Event
 from shared.contracts.documents import Batch, Destination, Pipe
+from shared.contracts.topics import Topic
 from tests.unit.pipelines.data.transmit.transmit_events import event
 
 POLICY = Policy(local_tries=3, pause=0.1, pause_limit=1.0, give_up=timedelta(hours=24))
@@ -106,7 +108,31 @@ def test_a_breaker_that_has_just_opened_counts_as_an_attempt_only_after_a_try() 
     assert refused(batch(1, tries=0), young) == Failed(f"breaker_open: 'shop' is {young}", counted=False)
     assert refused(batch(1, tries=1), young) == Failed(f"breaker_open: 'shop' is {young}", counted=True)
     assert refused(batch(1), Moved()) == Moved()
-    assert isinstance(refused(batch(1), NoTurn()), Failed)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "topic", "wait"),
+    [
+        (0.0, Topic.RETRY_IN_30S, 30),
+        (12.5, Topic.RETRY_IN_30S, 30),
+        (44.2, Topic.RETRY_IN_5M, 45),
+        (4000.0, Topic.RETRY_IN_1H, 3600),
+    ],
+)
+def test_an_event_without_a_turn_waits_as_long_as_it_must_and_loses_no_attempt(
+    seconds: float, topic: Topic, wait: int
+) -> None:
+    unsent = batch(2, tries=0)
+    (ended,) = decided(unsent, refused(unsent, NoTurn(seconds))).ended
+    reason = "deadline: no turn for 'shop' before the deadline"
+    assert ended.outcome == RetryLater(topic, MOMENT.now_ms + 1000 * wait, 0, reason)
+
+
+def test_an_event_without_a_second_turn_has_made_an_attempt() -> None:
+    sent = batch(1, tries=1)
+    (ended,) = decided(sent, refused(sent, NoTurn())).ended
+    assert isinstance(ended.outcome, RetryLater)
+    assert ended.outcome.attempts == 1
 
 
 def test_a_part_of_a_batch_has_not_failed_a_try() -> None:

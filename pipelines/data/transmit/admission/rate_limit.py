@@ -1,0 +1,46 @@
+"""A destination's rate limit: when a request may pass, and when events that came too early return. Pure."""
+
+from dataclasses import dataclass, replace
+from typing import Final, Self
+
+from shared.contracts.topics import RETRY_DELAYS
+from shared.runtime.token_bucket import TokenBucket
+
+_BURST_SECONDS: Final = 1.0
+_DELAYS: Final = [delay.total_seconds() for delay in RETRY_DELAYS.values()]
+_SHORTEST: Final = _DELAYS[0]
+_LONGEST: Final = _DELAYS[-1]
+"""Of the retry topics, seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimit:
+    """All times are seconds of one monotonic clock."""
+
+    passing: TokenBucket
+    returning: TokenBucket
+    """Of the events that came too early: they return as fast as they may pass, not all at once."""
+
+    @classmethod
+    def of(cls, rate: float) -> Self:
+        """A limit of `rate` events a second."""
+        return cls(TokenBucket(rate, _BURST_SECONDS), TokenBucket(rate, 0.0))
+
+    def wait(self, now: float) -> float:
+        """Seconds until a request may pass."""
+        return self.passing.wait(now)
+
+    def after(self, events: int, now: float) -> "RateLimit":
+        """The limit after a request with `events` passed."""
+        return replace(self, passing=self.passing.after(events, now))
+
+    def booked(self, events: int, now: float) -> tuple["RateLimit", float]:
+        """The limit after `events` were sent back, and the seconds after which they should return.
+
+        What would wait longer than the longest delay of retry gets no time of its own, or the destination
+        would be idle when it returns sooner; it is sent back then again.
+        """
+        wait = max(self.passing.wait(now), self.returning.wait(now), _SHORTEST)
+        if wait > _LONGEST:
+            return self, _LONGEST
+        return replace(self, returning=self.returning.after(events, now + wait)), wait

@@ -1,0 +1,57 @@
+"""Names that no name server answers for hold up no other tenant's look-ups."""
+
+import asyncio
+import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from aiohttp.abc import ResolveResult
+
+from shared.runtime.egress import SENDER, FairResolver
+
+THREADS = 4
+WAIT_SECONDS = 60
+
+
+@pytest.fixture
+def silent(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """While this is not set, look-ups below `dead.example` do not end; other names are this machine's."""
+    answered = threading.Event()
+
+    def look_up(host: str, port: int, **_: Any) -> list[Any]:
+        if host.endswith(".dead.example"):
+            answered.wait(WAIT_SECONDS)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", lambda host, port, *_, **named: look_up(host, port, **named))
+    return answered
+
+
+async def look_up(resolver: FairResolver, tenant: str, host: str) -> list[ResolveResult]:
+    SENDER.set(tenant)
+    return await resolver.resolve(host, 443)
+
+
+def test_another_tenants_name_is_resolved_while_look_ups_that_were_given_up_go_on(
+    silent: threading.Event,
+) -> None:
+    async def run() -> list[ResolveResult]:
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS))
+        resolver = FairResolver(THREADS)
+        dead = [
+            asyncio.create_task(look_up(resolver, "a", f"n{number}.dead.example")) for number in range(20)
+        ]
+        await asyncio.wait(dead, timeout=0.2)
+        for task in dead:
+            task.cancel()
+        await asyncio.wait(dead)
+        try:
+            return await asyncio.wait_for(look_up(resolver, "b", "good.example"), WAIT_SECONDS / 2)
+        finally:
+            await resolver.close()
+            silent.set()
+
+    (found,) = asyncio.run(run())
+    assert found["host"] == "127.0.0.1"
