@@ -8,17 +8,16 @@ loopback it is required, so that a server without a certificate for the name rec
 """
 
 import asyncio
-import functools
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
 from typing import Any, Final
 
-from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka import KafkaError, KafkaException
 
 from pipelines.data.transmit.connectors.base import Answer
 from pipelines.data.transmit.connectors.http.client import clean
 from pipelines.data.transmit.connectors.kafka.access import LOOK_SECONDS, Access, producer_config
+from pipelines.data.transmit.connectors.kafka.client import Client, Outcomes, Record
 from pipelines.data.transmit.connectors.kafka.errors import DENIED, TIMEOUTS, TOO_LARGE, answer_of
 from shared.connectors.kafka import Server
 from shared.contracts.egress_policy import EgressPolicy, is_loopback
@@ -29,16 +28,6 @@ _log = get_logger(__name__)
 
 _POLL_SECONDS: Final = 0.005
 _GRACE_SECONDS: Final = 0.2
-Headers = list[tuple[str, str | bytes | None]]
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """A record to write."""
-
-    key: bytes
-    value: bytes
-    headers: Headers
 
 
 class NeedsTlsError(Exception):
@@ -52,8 +41,8 @@ class KafkaCluster:
         self._access = access
         self._egress = egress
         self._executor = executor
-        self._producer: Producer | None = None
-        self._single: Producer | None = None
+        self._client: Client | None = None
+        self._single: Client | None = None
         self._opening = asyncio.Lock()
         self._looked = 0.0
         self._topics: set[str] = set()
@@ -75,19 +64,19 @@ class KafkaCluster:
         self.used, until = loop.time(), loop.time() + seconds
         try:
             async with asyncio.timeout_at(until):
-                producer = await self._open(topic, seconds)
+                client = await self._open(topic, seconds)
         except (OSError, KafkaException, NeedsTlsError) as error:
             return [self._failure(error)] * len(records)
-        self._look_again(producer, topic)
+        self._look_again(client, topic)
         if self._refused is not None:
             return [self._refused] * len(records)
-        answers = await self._write(producer, topic, records, until)
+        answers = self._answers(await client.write(topic, records, until))
         large = [at for at, answer in answers.items() if answer.status == TOO_LARGE]
         if large:
             for at in large:  # of one that is not answered alone, only its batch is known to be too large
                 del answers[at]
-            alone = await self._write(self._alone(), topic, [records[at] for at in large], until)
-            answers |= {large[at]: answer for at, answer in alone.items()}
+            alone = await self._alone().write(topic, [records[at] for at in large], until)
+            answers |= {large[at]: answer for at, answer in self._answers(alone).items()}
         silence = self._silence()
         return [answers.get(at, silence) for at in range(len(records))]
 
@@ -98,29 +87,29 @@ class KafkaCluster:
             await asyncio.wait((self._looking,))
         await self._drop()
 
-    async def _open(self, topic: str, seconds: float) -> Producer:
-        """The producer, after the cluster's brokers were checked."""
+    async def _open(self, topic: str, seconds: float) -> Client:
+        """The client, after the cluster's brokers were checked."""
         async with self._opening:
-            if self._producer is None or topic not in self._topics:
+            if self._client is None or topic not in self._topics:
                 await self._check(self._access.servers)
-                if self._producer is None:
-                    self._producer = Producer(producer_config(self._access, self._error), logger=_log)
+                if self._client is None:
+                    self._client = Client(producer_config(self._access, self._error))
                 try:
-                    await self._look(self._producer, topic, seconds)
+                    await self._look(self._client, topic, seconds)
                 except (RefusedAddressError, NeedsTlsError):
                     await self._drop()
                     raise
-            return self._producer
+            return self._client
 
     async def _drop(self) -> None:
-        """Destroy the producer on a thread, because that waits for its own threads."""
-        held = [producer for producer in (self._producer, self._single) if producer is not None]
-        self._producer = self._single = None
+        """Destroy the clients on a thread, because that waits for their own threads."""
+        held = [client for client in (self._client, self._single) if client is not None]
+        self._client = self._single = None
         self._topics.clear()
-        if held:
-            await asyncio.get_running_loop().run_in_executor(self._executor, _destroy, held)
+        loop = asyncio.get_running_loop()
+        await asyncio.gather(*(loop.run_in_executor(self._executor, each.retire()) for each in held))
 
-    async def _look(self, producer: Producer, topic: str, seconds: float) -> None:
+    async def _look(self, client: Client, topic: str, seconds: float) -> None:
         """Check which brokers the cluster names.
 
         Raises:
@@ -130,10 +119,10 @@ class KafkaCluster:
         """
         loop = asyncio.get_running_loop()
         self._denied = self._down = None
-        listing = loop.run_in_executor(self._executor, lambda: producer.list_topics(topic, seconds))
+        listing = loop.run_in_executor(self._executor, client.query(topic, seconds))
         listing.add_done_callback(_seen)
         try:
-            found = await self._polled(producer, listing)
+            found = await self._polled(client, listing)
         except KafkaException as error:
             if error.args[0].code() == KafkaError._TRANSPORT:  # no broker could be reached in all that time
                 raise TimeoutError from error
@@ -144,11 +133,11 @@ class KafkaCluster:
         self._looked = loop.time()
         self._topics.add(topic)
 
-    async def _polled(self, producer: Producer, work: asyncio.Future[Any]) -> Any:
+    async def _polled(self, client: Client, work: asyncio.Future[Any]) -> Any:
         """Poll the client's errors while it works: only they report a wrong password."""
         while not work.done():
             await asyncio.wait((work,), timeout=_POLL_SECONDS)
-            producer.poll(0)
+            client.poll()
             if problem := self._denied or self._down:
                 # an error that explains the failure may still be under way
                 await asyncio.wait((work,), timeout=_GRACE_SECONDS)
@@ -163,58 +152,37 @@ class KafkaCluster:
             if not self._access.tls and not is_loopback(host):
                 raise NeedsTlsError
 
-    def _look_again(self, producer: Producer, topic: str) -> None:
+    def _look_again(self, client: Client, topic: str) -> None:
         """Check the cluster's brokers again from time to time while sending goes on."""
         loop = asyncio.get_running_loop()
         due = loop.time() - self._looked > LOOK_SECONDS
         if due and (self._looking is None or self._looking.done()):
             self._looked = loop.time()
-            self._looking = loop.create_task(self._second_look(producer, topic))
+            self._looking = loop.create_task(self._second_look(client, topic))
 
-    async def _second_look(self, producer: Producer, topic: str) -> None:
+    async def _second_look(self, client: Client, topic: str) -> None:
         try:
-            await self._look(producer, topic, self._access.timeout_seconds)
+            await self._look(client, topic, self._access.timeout_seconds)
             self._refused = None
         except (RefusedAddressError, NeedsTlsError) as error:
             self._refused = self._failure(error)
-            producer.purge(blocking=False)
+            client.purge()
         except (OSError, KafkaException) as error:  # a timeout too; the next record will show it
             _log.info("brokers of a destination's cluster not checked", extra={"error": type(error).__name__})
 
-    async def _write(
-        self, producer: Producer, topic: str, records: Sequence[Record], until: float
-    ) -> dict[int, Answer]:
-        """Answers by the records' positions, as far as they arrived in time."""
-        loop = asyncio.get_running_loop()
-        answers: dict[int, Answer] = {}
-        for at, record in enumerate(records):
-            report = functools.partial(self._report, answers, at)
-            try:
-                producer.produce(topic, record.value, record.key, headers=record.headers, on_delivery=report)
-            except (BufferError, KafkaException) as error:
-                answers[at] = self._failure(error)
-        while len(answers) < len(records) and loop.time() < until:
-            producer.poll(0)
-            if len(answers) < len(records):
-                await asyncio.sleep(_POLL_SECONDS)
-        return dict(answers)  # later reports are ignored
-
-    def _alone(self) -> Producer:
-        """A producer with batches of one record: brokers do not say which record of a batch is too large."""
-        if self._single is None:
-            config = producer_config(self._access, self._error) | {"batch.num.messages": 1}
-            self._single = Producer(config, logger=_log)
-        return self._single
-
-    def _report(
-        self, answers: dict[int, Answer], at: int, error: KafkaError | None, _message: Message
-    ) -> None:
-        """Delivery report; called by `poll`, so on the loop."""
-        if error is None:
+    def _answers(self, outcomes: Outcomes) -> dict[int, Answer]:
+        if None in outcomes.values():
             self._denied = None
-            answers[at] = Answer(status=200)
-        else:
-            answers[at] = self._failure(KafkaException(error))
+        return {
+            at: Answer(status=200) if error is None else self._failure(error)
+            for at, error in outcomes.items()
+        }
+
+    def _alone(self) -> Client:
+        """A client with batches of one record: brokers do not say which record of a batch is too large."""
+        if self._single is None:
+            self._single = Client(producer_config(self._access, self._error) | {"batch.num.messages": 1})
+        return self._single
 
     def _error(self, error: KafkaError) -> None:
         """An error that concerns no single record; called by `poll`."""
@@ -245,12 +213,6 @@ class KafkaCluster:
                 found = error.args[0]
                 return self._silence() if found.code() in TIMEOUTS else answer_of(found)
         return Answer(error=clean(f"unreachable: {type(error).__name__}: {error}"))
-
-
-def _destroy(held: list[Producer]) -> None:
-    """Drop the last references here, because destroying a producer blocks."""
-    while held:
-        held.pop().purge(blocking=False)
 
 
 def _seen(work: asyncio.Future[Any]) -> None:

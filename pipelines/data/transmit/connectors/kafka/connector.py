@@ -7,7 +7,8 @@ from typing import Final
 
 from pipelines.data.transmit.connectors.base import Answer, ConnectorContext, ConnectorType
 from pipelines.data.transmit.connectors.kafka.access import Access
-from pipelines.data.transmit.connectors.kafka.cluster import Headers, KafkaCluster, Record
+from pipelines.data.transmit.connectors.kafka.client import Headers, Record
+from pipelines.data.transmit.connectors.kafka.cluster import KafkaCluster
 from pipelines.data.transmit.events import Event, attributes_of, partition_key
 from shared.connectors.kafka import SPEC, Options, servers
 from shared.contracts.documents import Destination
