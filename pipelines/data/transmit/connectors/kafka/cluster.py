@@ -9,7 +9,6 @@ loopback it is required, so that a server without a certificate for the name rec
 
 import asyncio
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from typing import Any, Final
 
 from confluent_kafka import KafkaError, KafkaException
@@ -19,6 +18,7 @@ from pipelines.data.transmit.connectors.http.client import clean
 from pipelines.data.transmit.connectors.kafka.access import LOOK_SECONDS, Access, producer_config
 from pipelines.data.transmit.connectors.kafka.client import Client, Outcomes, Record
 from pipelines.data.transmit.connectors.kafka.errors import DENIED, TIMEOUTS, TOO_LARGE, answer_of
+from pipelines.data.transmit.connectors.kafka.threads import TenantThreads
 from shared.connectors.kafka import Server
 from shared.contracts.egress_policy import EgressPolicy, is_loopback
 from shared.runtime.egress import RefusedAddressError, check_addresses
@@ -28,6 +28,8 @@ _log = get_logger(__name__)
 
 _POLL_SECONDS: Final = 0.005
 _GRACE_SECONDS: Final = 0.2
+_QUERY_SECONDS: Final = 5.0
+"""Timeout of a query, which occupies a thread so long if the cluster hangs; the next uses its connection."""
 
 
 class NeedsTlsError(Exception):
@@ -37,10 +39,11 @@ class NeedsTlsError(Exception):
 class KafkaCluster:
     """A cluster's producer, created when first needed. For one event loop, which also polls its reports."""
 
-    def __init__(self, access: Access, egress: EgressPolicy, executor: Executor) -> None:
+    def __init__(self, access: Access, egress: EgressPolicy, threads: TenantThreads) -> None:
         self._access = access
         self._egress = egress
-        self._executor = executor
+        self._threads = threads
+        self._turns = asyncio.Semaphore(1), threads.turns(access.tenant)
         self._client: Client | None = None
         self._single: Client | None = None
         self._opening = asyncio.Lock()
@@ -106,8 +109,7 @@ class KafkaCluster:
         held = [client for client in (self._client, self._single) if client is not None]
         self._client = self._single = None
         self._topics.clear()
-        loop = asyncio.get_running_loop()
-        await asyncio.gather(*(loop.run_in_executor(self._executor, each.retire()) for each in held))
+        await asyncio.gather(*(self._threads.close(each.retire()) for each in held))
 
     async def _look(self, client: Client, topic: str, seconds: float) -> None:
         """Check which brokers the cluster names.
@@ -119,7 +121,8 @@ class KafkaCluster:
         """
         loop = asyncio.get_running_loop()
         self._denied = self._down = None
-        listing = loop.run_in_executor(self._executor, client.query(topic, seconds))
+        query = client.query(topic, min(seconds, _QUERY_SECONDS))
+        listing = await self._threads.start(self._turns, query)
         listing.add_done_callback(_seen)
         try:
             found = await self._polled(client, listing)
@@ -135,16 +138,18 @@ class KafkaCluster:
 
     async def _polled(self, client: Client, work: asyncio.Future[Any]) -> Any:
         """Poll the client's errors while it works: only they report a wrong password."""
-        while not work.done():
-            await asyncio.wait((work,), timeout=_POLL_SECONDS)
-            client.poll()
-            if problem := self._denied or self._down:
-                # an error that explains the failure may still be under way
-                await asyncio.wait((work,), timeout=_GRACE_SECONDS)
-                if not work.done():
-                    work.cancel()
-                    raise KafkaException(problem)
-        return work.result()
+        try:
+            while not work.done():
+                await asyncio.wait((work,), timeout=_POLL_SECONDS)
+                client.poll()
+                if problem := self._denied or self._down:
+                    # an error that explains the failure may still be under way
+                    await asyncio.wait((work,), timeout=_GRACE_SECONDS)
+                    if not work.done():
+                        raise KafkaException(problem)
+            return work.result()
+        finally:
+            work.cancel()
 
     async def _check(self, servers: Sequence[Server]) -> None:
         for host, port in servers:

@@ -31,6 +31,7 @@ def cluster() -> Iterator[ScriptedKafka]:
 async def full(cluster: ScriptedKafka) -> Client:
     """A client with a full queue, for a caller that gave up."""
     access = Access(
+        tenant="acme",
         servers=(("127.0.0.1", cluster.port),),
         timeout_seconds=SECONDS,
         tls=False,
