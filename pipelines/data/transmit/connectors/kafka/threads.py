@@ -1,4 +1,4 @@
-"""Threads for calls of librdkafka that block: each tenant occupies only some, whichever of its clusters hang."""
+"""Threads for calls of librdkafka that block. Clusters that hang occupy only some of them, for each tenant."""
 
 import asyncio
 from collections.abc import Callable, Sequence
