@@ -5,6 +5,8 @@ for the library's own.
 """
 
 import asyncio
+import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +21,9 @@ _log = get_logger(__name__)
 
 _POLL_SECONDS: Final = 0.005
 _DRAIN_SECONDS: Final = 0.25
+_REACH_SECONDS: Final = 1.0
+"""How long a query waits for a broker before it looks whether it is still wanted."""
+
 Headers = list[tuple[str, str | bytes | None]]
 
 
@@ -52,10 +57,12 @@ class Client:
         if self._producer is not None:
             self._producer.poll(0)
 
-    def query(self, topic: str, seconds: float) -> Callable[[], ClusterMetadata]:
-        """What asks the cluster for its brokers and a topic; to be called on a thread, because it waits."""
-        assert self._producer is not None, "not retired"
-        return partial(self._producer.list_topics, topic, seconds)
+    def query(self, topic: str, seconds: float) -> Callable[[threading.Event], ClusterMetadata]:
+        """What asks the cluster for its brokers and a topic; to be called on a thread, because it waits.
+
+        It ends early when the event is set and no broker has been reached.
+        """
+        return partial(self._ask, topic, seconds)
 
     async def write(self, topic: str, records: Sequence[Record], until: float) -> Outcomes:
         """Write records, and wait for their reports until a time on the loop's clock.
@@ -90,6 +97,26 @@ class Client:
         held = [] if self._producer is None else [self._producer]
         self._producer = None
         return partial(_destroy, held)
+
+    def _ask(self, topic: str, seconds: float, stopped: threading.Event) -> ClusterMetadata:
+        until = time.monotonic() + seconds
+        while True:
+            left = until - time.monotonic()
+            try:
+                return self._listed(topic, min(left, _REACH_SECONDS))
+            except KafkaException as error:
+                if (
+                    error.args[0].code() == KafkaError._TIMED_OUT
+                ):  # a broker was reached: it gets all the time
+                    return self._listed(topic, max(0.0, until - time.monotonic()))
+                if left <= _REACH_SECONDS or stopped.is_set():
+                    raise
+
+    def _listed(self, topic: str, seconds: float) -> ClusterMetadata:
+        """Without a variable for the library's object, which the traceback of an error would keep."""
+        if self._producer is None:
+            raise KafkaException(KafkaError(KafkaError._DESTROY))
+        return self._producer.list_topics(topic, seconds)
 
     def _produce(
         self, topic: str, record: Record, report: Callable[[KafkaError | None, Message], None]

@@ -5,35 +5,43 @@ of the bootstrap servers and of all brokers that the cluster names, and the latt
 cannot prevent that librdkafka connects to a broker as soon as it is named, nor detect a name that resolves
 differently for librdkafka, or a broker named within that minute. TLS protects against these: except for
 loopback it is required, so that a server without a certificate for the name receives only a TLS greeting.
+
+Nor can it prevent that librdkafka starts a thread for each broker as soon as it is named, up to 10,000. A
+question before, over a connection of its own, would not help: a hostile cluster would answer the next one
+otherwise. So a client whose cluster names too many is destroyed at once.
 """
 
 import asyncio
-from collections.abc import Sequence
-from typing import Any, Final
+import threading
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
+from typing import Any, Final, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import ClusterMetadata
 
 from pipelines.data.transmit.connectors.base import Answer
-from pipelines.data.transmit.connectors.http.client import clean
 from pipelines.data.transmit.connectors.kafka.access import LOOK_SECONDS, Access, producer_config
+from pipelines.data.transmit.connectors.kafka.brokers import (
+    NeedsTlsError,
+    TooManyBrokersError,
+    check_brokers,
+)
 from pipelines.data.transmit.connectors.kafka.client import Client, Outcomes, Record
-from pipelines.data.transmit.connectors.kafka.errors import DENIED, TIMEOUTS, TOO_LARGE, answer_of
+from pipelines.data.transmit.connectors.kafka.errors import DENIED, TOO_LARGE, answer_of, failure_of
 from pipelines.data.transmit.connectors.kafka.threads import TenantThreads
 from shared.connectors.kafka import Server
-from shared.contracts.egress_policy import EgressPolicy, is_loopback
-from shared.runtime.egress import RefusedAddressError, check_addresses
+from shared.contracts.egress_policy import EgressPolicy
+from shared.runtime.egress import RefusedAddressError
 from shared.runtime.logging import get_logger
 
+T = TypeVar("T")
 _log = get_logger(__name__)
 
 _POLL_SECONDS: Final = 0.005
 _GRACE_SECONDS: Final = 0.2
-_QUERY_SECONDS: Final = 5.0
-"""Timeout of a query, which occupies a thread so long if the cluster hangs; the next uses its connection."""
-
-
-class NeedsTlsError(Exception):
-    """A cluster without TLS is not on this machine."""
+_QUERY_SECONDS: Final = 10.0
+"""Timeout of a query, which occupies a thread so long if the cluster hangs: the longest of a destination."""
 
 
 class KafkaCluster:
@@ -49,7 +57,13 @@ class KafkaCluster:
         self._opening = asyncio.Lock()
         self._looked = 0.0
         self._topics: set[str] = set()
+        self._good = False
+        """Whether the brokers that the cluster named last were good."""
+
         self._refused: Answer | None = None
+        self._many = 0
+        """How many brokers it named, if that was too many."""
+
         self._denied: KafkaError | None = None
         self._down: KafkaError | None = None
         self._looking: asyncio.Task[None] | None = None
@@ -67,8 +81,8 @@ class KafkaCluster:
         self.used, until = loop.time(), loop.time() + seconds
         try:
             async with asyncio.timeout_at(until):
-                client = await self._open(topic, seconds)
-        except (OSError, KafkaException, NeedsTlsError) as error:
+                client = await self._open(topic)
+        except (OSError, KafkaException, NeedsTlsError, TooManyBrokersError) as error:
             return [self._failure(error)] * len(records)
         self._look_again(client, topic)
         if self._refused is not None:
@@ -78,8 +92,9 @@ class KafkaCluster:
         if large:
             for at in large:  # of one that is not answered alone, only its batch is known to be too large
                 del answers[at]
-            alone = await self._alone().write(topic, [records[at] for at in large], until)
-            answers |= {large[at]: answer for at, answer in self._answers(alone).items()}
+            if client is self._client:
+                alone = await self._alone().write(topic, [records[at] for at in large], until)
+                answers |= {large[at]: answer for at, answer in self._answers(alone).items()}
         silence = self._silence()
         return [answers.get(at, silence) for at in range(len(records))]
 
@@ -90,58 +105,91 @@ class KafkaCluster:
             await asyncio.wait((self._looking,))
         await self._drop()
 
-    async def _open(self, topic: str, seconds: float) -> Client:
-        """The client, after the cluster's brokers were checked."""
+    async def _open(self, topic: str) -> Client:
+        """The client, after the cluster's brokers were checked.
+
+        A look goes on when its caller gives up: nothing else would notice what the cluster names. The next
+        caller waits for the same one.
+        """
+        loop = asyncio.get_running_loop()
         async with self._opening:
-            if self._client is None or topic not in self._topics:
+            if topic not in self._topics:
+                if self._looking is not None:
+                    await asyncio.wait((self._looking,))
+                if self._many and loop.time() - self._looked <= LOOK_SECONDS:
+                    raise TooManyBrokersError(self._many)
+            if topic not in self._topics:
                 await self._check(self._access.servers)
-                if self._client is None:
-                    self._client = Client(producer_config(self._access, self._error))
-                try:
-                    await self._look(self._client, topic, seconds)
-                except (RefusedAddressError, NeedsTlsError):
-                    await self._drop()
-                    raise
+                listing = await self._threads.start(self._turns, partial(self._query, topic))
+                await asyncio.shield(self._begin(self._first_look(topic, listing)))
+            assert self._client is not None, "it has topics"
             return self._client
+
+    def _query(self, topic: str) -> Callable[[threading.Event], ClusterMetadata]:
+        """A query; also makes the client, which connects by itself: so not before it is looked at."""
+        if self._client is None:
+            self._client = Client(producer_config(self._access, self._error))
+        return self._client.query(topic, _QUERY_SECONDS)
+
+    def _begin(self, look: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        self._looking = asyncio.get_running_loop().create_task(look)
+        self._looking.add_done_callback(self._ended)
+        return self._looking
+
+    def _ended(self, look: asyncio.Task[None]) -> None:
+        """Forget a look: its error refers to the records of those that waited for it."""
+        _seen(look)
+        if self._looking is look:
+            self._looking = None
 
     async def _drop(self) -> None:
         """Destroy the clients on a thread, because that waits for their own threads."""
         held = [client for client in (self._client, self._single) if client is not None]
         self._client = self._single = None
+        self._good = False
         self._topics.clear()
         await asyncio.gather(*(self._threads.close(each.retire()) for each in held))
 
-    async def _look(self, client: Client, topic: str, seconds: float) -> None:
+    async def _first_look(self, topic: str, listing: asyncio.Future[ClusterMetadata]) -> None:
+        """A look that a caller waits for; without good brokers it destroys the client."""
+        try:
+            await self._look(topic, listing)
+        finally:
+            if not self._good:  # also if it did not answer: it may have named any number
+                await self._drop()
+
+    async def _look(self, topic: str, listing: asyncio.Future[ClusterMetadata]) -> None:
         """Check which brokers the cluster names.
 
         Raises:
+            TooManyBrokersError: if they are too many.
             RefusedAddressError: if one of them must not be dialled.
             KafkaException: if the cluster returns an error, or does not have the topic.
             TimeoutError: if it does not answer.
         """
-        loop = asyncio.get_running_loop()
         self._denied = self._down = None
-        query = client.query(topic, min(seconds, _QUERY_SECONDS))
-        listing = await self._threads.start(self._turns, query)
         listing.add_done_callback(_seen)
         try:
-            found = await self._polled(client, listing)
+            found = await self._polled(listing)
         except KafkaException as error:
             if error.args[0].code() == KafkaError._TRANSPORT:  # no broker could be reached in all that time
                 raise TimeoutError from error
             raise
+        self._looked = asyncio.get_running_loop().time()
+        self._good = False
         await self._check([(broker.host, broker.port) for broker in found.brokers.values()])
+        self._good = True
         if found.topics[topic].error is not None:
             raise KafkaException(found.topics[topic].error)
-        self._looked = loop.time()
         self._topics.add(topic)
 
-    async def _polled(self, client: Client, work: asyncio.Future[Any]) -> Any:
+    async def _polled(self, work: asyncio.Future[T]) -> T:
         """Poll the client's errors while it works: only they report a wrong password."""
         try:
             while not work.done():
                 await asyncio.wait((work,), timeout=_POLL_SECONDS)
-                client.poll()
+                if self._client is not None:
+                    self._client.poll()
                 if problem := self._denied or self._down:
                     # an error that explains the failure may still be under way
                     await asyncio.wait((work,), timeout=_GRACE_SECONDS)
@@ -152,23 +200,27 @@ class KafkaCluster:
             work.cancel()
 
     async def _check(self, servers: Sequence[Server]) -> None:
-        for host, port in servers:
-            await check_addresses(host, port, self._egress)
-            if not self._access.tls and not is_loopback(host):
-                raise NeedsTlsError
+        self._many = 0
+        try:
+            await check_brokers(servers, self._egress, tls=self._access.tls)
+        except TooManyBrokersError as error:
+            self._many = error.named
+            raise
 
     def _look_again(self, client: Client, topic: str) -> None:
         """Check the cluster's brokers again from time to time while sending goes on."""
         loop = asyncio.get_running_loop()
         due = loop.time() - self._looked > LOOK_SECONDS
-        if due and (self._looking is None or self._looking.done()):
+        if due and not self._opening.locked() and self._looking is None:
             self._looked = loop.time()
-            self._looking = loop.create_task(self._second_look(client, topic))
+            self._begin(self._second_look(client, topic))
 
     async def _second_look(self, client: Client, topic: str) -> None:
         try:
-            await self._look(client, topic, self._access.timeout_seconds)
+            await self._look(topic, await self._threads.start(self._turns, partial(self._query, topic)))
             self._refused = None
+        except TooManyBrokersError:
+            await self._drop()
         except (RefusedAddressError, NeedsTlsError) as error:
             self._refused = self._failure(error)
             client.purge()
@@ -203,21 +255,7 @@ class KafkaCluster:
         return Answer(error=f"timeout: no answer within {self._access.timeout_seconds:g} s")
 
     def _failure(self, error: Exception) -> Answer:
-        match error:
-            case RefusedAddressError():
-                return Answer(error=f"refused_address: `bootstrap_servers` {error}", hopeless=True)
-            case NeedsTlsError():
-                return Answer(
-                    error="tls_needed: without `tls` only brokers on this machine are allowed", hopeless=True
-                )
-            case BufferError():
-                return Answer(error="busy: too many events are waiting for this cluster", later=True)
-            case TimeoutError():
-                return self._silence()
-            case KafkaException():
-                found = error.args[0]
-                return self._silence() if found.code() in TIMEOUTS else answer_of(found)
-        return Answer(error=clean(f"unreachable: {type(error).__name__}: {error}"))
+        return failure_of(error, self._silence())
 
 
 def _seen(work: asyncio.Future[Any]) -> None:

@@ -1,6 +1,7 @@
-"""Threads for calls of librdkafka that block. Clusters that hang occupy only some of them, for each tenant."""
+"""Threads for calls of librdkafka that block. Each tenant has some of them, for clusters of its that hang."""
 
 import asyncio
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
@@ -9,6 +10,8 @@ from typing import Final, TypeVar
 from weakref import WeakValueDictionary
 
 T = TypeVar("T")
+Work = Callable[[threading.Event], T]
+"""Blocks; should end early once the event is set."""
 
 THREADS: Final = 32
 """Threads that query clusters; one that is needed no more waits without cost."""
@@ -33,18 +36,23 @@ class TenantThreads:
         """As many turns as a tenant may have threads."""
         return self._turns.setdefault(tenant, asyncio.Semaphore(self._of_tenant))
 
-    async def start(self, turns: Sequence[asyncio.Semaphore], work: Callable[[], T]) -> asyncio.Future[T]:
-        """Start work once it has all turns, which it keeps until it ends: also when the result is cancelled.
+    async def start(
+        self, turns: Sequence[asyncio.Semaphore], prepare: Callable[[], Work[T]]
+    ) -> asyncio.Future[T]:
+        """Prepare work and start it, once it has all turns: it keeps them until it ends.
 
-        Cancelling the result before a thread is free means that the work is not done.
+        Cancelling the result stops the work, also before a thread is free for it.
         """
+        stopped = threading.Event()
         with ExitStack() as held:
             for turn in turns:
                 await turn.acquire()
                 held.callback(turn.release)
-            job = self._queries.submit(work)
+            job = self._queries.submit(prepare(), stopped)
             job.add_done_callback(partial(_end, asyncio.get_running_loop(), held.pop_all()))
-        return asyncio.wrap_future(job)
+        result = asyncio.wrap_future(job)
+        result.add_done_callback(lambda _: stopped.set())
+        return result
 
     async def close(self, work: Callable[[], None]) -> None:
         """Do work that closes something, whoever queries."""
