@@ -13,8 +13,8 @@ from functools import partial
 from typing import Any, Final
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
-from confluent_kafka.admin import ClusterMetadata
 
+from shared.connectors.kafka import Server
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
@@ -34,6 +34,15 @@ class Record:
     key: bytes
     value: bytes
     headers: Headers
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What a cluster says of itself."""
+
+    brokers: list[Server]
+    error: KafkaError | None
+    """Of the topic, such as that it does not exist."""
 
 
 Outcomes = dict[int, Exception | None]
@@ -57,7 +66,7 @@ class Client:
         if self._producer is not None:
             self._producer.poll(0)
 
-    def query(self, topic: str, seconds: float) -> Callable[[threading.Event], ClusterMetadata]:
+    def query(self, topic: str, seconds: float) -> Callable[[threading.Event], Listing]:
         """What asks the cluster for its brokers and a topic; to be called on a thread, because it waits.
 
         It ends early when the event is set and no broker has been reached.
@@ -98,7 +107,7 @@ class Client:
         self._producer = None
         return partial(_destroy, held)
 
-    def _ask(self, topic: str, seconds: float, stopped: threading.Event) -> ClusterMetadata:
+    def _ask(self, topic: str, seconds: float, stopped: threading.Event) -> Listing:
         until = time.monotonic() + seconds
         while True:
             left = until - time.monotonic()
@@ -112,11 +121,13 @@ class Client:
                 if left <= _REACH_SECONDS or stopped.is_set():
                     raise
 
-    def _listed(self, topic: str, seconds: float) -> ClusterMetadata:
+    def _listed(self, topic: str, seconds: float) -> Listing:
         """Without a variable for the library's object, which the traceback of an error would keep."""
         if self._producer is None:
             raise KafkaException(KafkaError(KafkaError._DESTROY))
-        return self._producer.list_topics(topic, seconds)
+        found = self._producer.list_topics(topic, seconds)
+        brokers = [(each.host, each.port) for each in found.brokers.values()]
+        return Listing(brokers, found.topics[topic].error)
 
     def _produce(
         self, topic: str, record: Record, report: Callable[[KafkaError | None, Message], None]

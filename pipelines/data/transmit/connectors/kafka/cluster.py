@@ -18,7 +18,6 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import ClusterMetadata
 
 from pipelines.data.transmit.connectors.base import Answer
 from pipelines.data.transmit.connectors.kafka.access import LOOK_SECONDS, Access, producer_config
@@ -27,7 +26,7 @@ from pipelines.data.transmit.connectors.kafka.brokers import (
     TooManyBrokersError,
     check_brokers,
 )
-from pipelines.data.transmit.connectors.kafka.client import Client, Outcomes, Record
+from pipelines.data.transmit.connectors.kafka.client import Client, Listing, Outcomes, Record
 from pipelines.data.transmit.connectors.kafka.errors import DENIED, TOO_LARGE, answer_of, failure_of
 from pipelines.data.transmit.connectors.kafka.threads import TenantThreads
 from shared.connectors.kafka import Server
@@ -125,7 +124,7 @@ class KafkaCluster:
             assert self._client is not None, "it has topics"
             return self._client
 
-    def _query(self, topic: str) -> Callable[[threading.Event], ClusterMetadata]:
+    def _query(self, topic: str) -> Callable[[threading.Event], Listing]:
         """A query; also makes the client, which connects by itself: so not before it is looked at."""
         if self._client is None:
             self._client = Client(producer_config(self._access, self._error))
@@ -150,7 +149,7 @@ class KafkaCluster:
         self._topics.clear()
         await asyncio.gather(*(self._threads.close(each.retire()) for each in held))
 
-    async def _first_look(self, topic: str, listing: asyncio.Future[ClusterMetadata]) -> None:
+    async def _first_look(self, topic: str, listing: asyncio.Future[Listing]) -> None:
         """A look that a caller waits for; without good brokers it destroys the client."""
         try:
             await self._look(topic, listing)
@@ -158,7 +157,7 @@ class KafkaCluster:
             if not self._good:  # also if it did not answer: it may have named any number
                 await self._drop()
 
-    async def _look(self, topic: str, listing: asyncio.Future[ClusterMetadata]) -> None:
+    async def _look(self, topic: str, listing: asyncio.Future[Listing]) -> None:
         """Check which brokers the cluster names.
 
         Raises:
@@ -177,10 +176,10 @@ class KafkaCluster:
             raise
         self._looked = asyncio.get_running_loop().time()
         self._good = False
-        await self._check([(broker.host, broker.port) for broker in found.brokers.values()])
+        await self._check(found.brokers)
         self._good = True
-        if found.topics[topic].error is not None:
-            raise KafkaException(found.topics[topic].error)
+        if found.error is not None:
+            raise KafkaException(found.error)
         self._topics.add(topic)
 
     async def _polled(self, work: asyncio.Future[T]) -> T:
