@@ -1,6 +1,6 @@
 """Dead letters as tables. Control characters, which ids and reasons may hold, are escaped."""
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable
 
 from rich.table import Table
 from rich.text import Text
@@ -8,14 +8,13 @@ from rich.text import Text
 from scripts.terminal import plain_table, printable
 from scripts.time_args import utc_text
 from shared.contracts.documents import TenantName
-from shared.contracts.replays import LetterKey
-from shared.dead_letters.dead_letter import DeadLetter, as_mapping
+from shared.dead_letters.dead_letter import DeadLetter, Replays, as_mapping
 from shared.dead_letters.summary import Summary
 
 _ID_WIDTH = 40
 
 
-def listed(letters: Iterable[DeadLetter], replayed: Mapping[LetterKey, int]) -> Table:
+def listed(letters: Iterable[DeadLetter], replayed: Replays) -> Table:
     """One row per letter."""
     table = plain_table(
         "LETTER", "DIED (UTC)", "TENANT", "PIPE", "DESTINATION", "EVENT ID", "REPLAYED", "REASON"
@@ -50,7 +49,7 @@ def kinds(summary: Summary, pipes: Container[TenantName]) -> Table:
     return table
 
 
-def whole(letter: DeadLetter, replayed: Mapping[LetterKey, int], *, body: bool) -> Table:
+def whole(letter: DeadLetter, replayed: Replays, *, body: bool) -> Table:
     """Everything about one letter; its data only where it is asked for."""
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)

@@ -54,7 +54,12 @@ REPLICAS = 3
 MIN_IN_SYNC_REPLICAS = 2
 
 _REPLAYABLE = timedelta(days=3)  # enough to replay after a rollback
-_KEPT = timedelta(days=14)
+KEPT = timedelta(days=14)
+"""How long dead letters can be replayed, and records of the meter are kept."""
+
+_SEGMENT = timedelta(days=7)  # Kafka's default
+# Kafka deletes whole segments: a letter may stay longer by one, and the record of its replay longer still.
+_REPLAYS_KEPT = KEPT + _SEGMENT + timedelta(days=1)
 _SHORT = timedelta(hours=1)
 
 
@@ -87,14 +92,15 @@ def topic_specs(partitions: int) -> tuple[TopicSpec, ...]:
     """Specs of all topics of a side whose busy topics have `partitions` partitions each."""
     busy = (Topic.COLLECTED, Topic.EVENTS, Topic.OUTBOUND, Topic.RECEIPTS)
     quiet = (Topic.UNMATCHED, Topic.OUTBOUND_SLOW, *RETRY_DELAYS, Topic.RETRY_OUT, Topic.TRACES)
-    kept = (Topic.DEAD_LETTER, Topic.REPLAYED, Topic.QUARANTINE, Topic.LEDGER)
+    kept = (Topic.DEAD_LETTER, Topic.QUARANTINE, Topic.LEDGER)
     return (
         TopicSpec(name=Topic.CONFIG, partitions=1, retention=None),
         TopicSpec(name=Topic.HEARTBEATS, partitions=1, retention=_SHORT),
         TopicSpec(name=Topic.KEY_USAGE, partitions=1, retention=_SHORT),
         *(TopicSpec(name=name, partitions=partitions, retention=_REPLAYABLE) for name in busy),
         *(TopicSpec(name=name, partitions=1, retention=_REPLAYABLE) for name in quiet),
-        *(TopicSpec(name=name, partitions=1, retention=_KEPT) for name in kept),
+        *(TopicSpec(name=name, partitions=1, retention=KEPT) for name in kept),
+        TopicSpec(name=Topic.REPLAYED, partitions=1, retention=_REPLAYS_KEPT),
     )
 
 

@@ -3,7 +3,7 @@
 import base64
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from msgspec import Struct
 
@@ -129,6 +129,14 @@ def reference(text: str) -> tuple[int, int] | None:
     return (int(found[1]), int(found[2])) if found else None
 
 
+class Replays(Protocol):
+    """Times of replays, such as a mapping."""
+
+    def get(self, letter: LetterKey, /) -> int | None:
+        """When a letter was replayed, epoch milliseconds; None if it was not."""
+        ...
+
+
 class ReplayRecord(NamedTuple):
     """The record that replays a letter."""
 
@@ -148,7 +156,7 @@ def _of_a_copy(letter: DeadLetter) -> Headers:
     return [(h.ATTEMPT, b"1"), (h.LETTER, letter.reference.encode())]
 
 
-def as_mapping(letter: DeadLetter, replayed: Mapping[LetterKey, int], *, body: bool) -> dict[str, Any]:
+def as_mapping(letter: DeadLetter, replayed: Replays, *, body: bool) -> dict[str, Any]:
     """A letter as plain values, for JSON; with `body`, its data as text or, if it is not UTF-8, base64."""
     shown = facts(letter, replayed) | {"attributes": attributes(letter), "bytes": len(letter.value or b"")}
     return shown | (_body(letter.value) if body else {})
@@ -161,7 +169,7 @@ def attributes(letter: DeadLetter) -> dict[str, str]:
     return {header_attribute(name): texts[name] for name in sorted(ce)}
 
 
-def facts(letter: DeadLetter, replayed: Mapping[LetterKey, int]) -> dict[str, Any]:
+def facts(letter: DeadLetter, replayed: Replays) -> dict[str, Any]:
     """What hifi says of a letter, as plain values: nothing of its event."""
     texts = letter.texts
     return {

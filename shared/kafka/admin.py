@@ -6,7 +6,7 @@ from concurrent.futures import Future
 from typing import TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from shared.contracts.topics import REPLICAS, TopicSpec
@@ -16,6 +16,7 @@ from shared.runtime.kafka_config import client_config
 T = TypeVar("T")
 _TRY_SECONDS = 5.0
 _PAUSE_SECONDS = 0.2
+_RETENTION = "retention.ms"
 
 
 class AdminError(OperatorError):
@@ -55,10 +56,10 @@ def wait_for_brokers(bootstrap: str, brokers: int = REPLICAS, seconds: float = 1
 
 
 def ensure_topics(bootstrap: str, specs: Iterable[TopicSpec], seconds: float = 180.0) -> None:
-    """Create missing topics and partitions; idempotent.
+    """Create missing topics and partitions, and lengthen retentions; idempotent.
 
-    Returns when every partition has a leader and all its replicas are in sync. It never reduces partitions,
-    and does not change the configuration of existing topics.
+    Returns when every partition has a leader and all its replicas are in sync. It never reduces partitions or
+    retentions, and changes nothing else of existing topics.
 
     Raises:
         AdminError: if the brokers do not answer or refuse.
@@ -71,6 +72,8 @@ def ensure_topics(bootstrap: str, specs: Iterable[TopicSpec], seconds: float = 1
         _settle(admin.create_topics(new, request_timeout=seconds))
     if more := [_grown(spec) for spec in wanted if 0 < partitions.get(spec.name, 0) < spec.partitions]:
         _settle(admin.create_partitions(more, request_timeout=seconds))
+    if old := [spec for spec in wanted if spec.name in partitions]:
+        _lengthen(admin, old, seconds)
     _wait_for_partitions(admin, {str(s.name): s.partitions for s in wanted}, seconds)
     wait_in_sync(bootstrap, seconds)
 
@@ -117,6 +120,34 @@ def _new(spec: TopicSpec) -> NewTopic:
 
 def _grown(spec: TopicSpec) -> NewPartitions:
     return NewPartitions(str(spec.name), spec.partitions)
+
+
+def _lengthen(admin: AdminClient, specs: Iterable[TopicSpec], seconds: float) -> None:
+    """Keep the records of existing topics for as long as declared, if they are kept for less."""
+    declared = {str(spec.name): spec.config()[_RETENTION] for spec in specs if spec.retention is not None}
+    asked = [ConfigResource(ConfigResource.Type.TOPIC, name) for name in declared]
+    found = admin.describe_configs(asked, request_timeout=seconds) if asked else {}
+    changes = [
+        ConfigResource(
+            ConfigResource.Type.TOPIC,
+            each.name,
+            incremental_configs=[
+                ConfigEntry(_RETENTION, declared[each.name], incremental_operation=AlterConfigOpType.SET)
+            ],
+        )
+        for each, answer in found.items()
+        if 0 <= int(_result(each.name, answer)[_RETENTION].value) < int(declared[each.name])
+    ]
+    if changes:
+        for each, done in admin.incremental_alter_configs(changes, request_timeout=seconds).items():
+            _result(each.name, done)
+
+
+def _result(name: str, future: "Future[T]") -> T:
+    try:
+        return future.result()
+    except KafkaException as error:
+        raise AdminError(f"topic {name}: {error.args[0].str()}") from error
 
 
 def _settle(futures: Mapping[str, "Future[None]"]) -> None:

@@ -1,9 +1,12 @@
 """The brokers of a local side: records survive a kill, topics are created once."""
 
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, Producer
+from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
 from scripts.local.jars import ensure_jars
 from scripts.local.kafka.brokers import prepare
@@ -51,6 +54,51 @@ def test_topics_are_made_once_and_grow_but_never_shrink(topics: str) -> None:
     ensure_topics(topics, topic_specs(2))
     admin = admin_client(topics)
     eventually(lambda: topic_partitions(admin)[Topic.EVENTS] == 3, what="the broker that is asked knows it")
+
+
+def test_topics_that_are_there_keep_their_records_for_as_long_as_declared_and_never_for_less(
+    topics: str,
+) -> None:
+    declared = {str(spec.name): spec.retention for spec in topic_specs(1) if spec.retention is not None}
+    _retain(topics, {Topic.REPLAYED: timedelta(days=14), Topic.LEDGER: timedelta(days=30)})
+    ensure_topics(topics, topic_specs(1))
+    found = eventually(
+        lambda: (now := _retained(topics, declared))[Topic.REPLAYED] > timedelta(days=14) and now,
+        what="the broker that is asked knows it",
+    )
+    assert found == declared | {Topic.LEDGER: timedelta(days=30)}
+    _retain(topics, {Topic.LEDGER: declared[Topic.LEDGER]})
+
+
+def _retain(bootstrap: str, retentions: Mapping[Topic, timedelta]) -> None:
+    changes = [
+        ConfigResource(
+            ConfigResource.Type.TOPIC,
+            topic,
+            incremental_configs=[
+                ConfigEntry(
+                    "retention.ms",
+                    str(kept // timedelta(milliseconds=1)),
+                    incremental_operation=AlterConfigOpType.SET,
+                )
+            ],
+        )
+        for topic, kept in retentions.items()
+    ]
+    for done in admin_client(bootstrap).incremental_alter_configs(changes).values():
+        done.result(60)
+    eventually(
+        lambda: _retained(bootstrap, retentions) == retentions, what="the broker that is asked knows it"
+    )
+
+
+def _retained(bootstrap: str, topics: Iterable[str]) -> dict[str, timedelta]:
+    asked = [ConfigResource(ConfigResource.Type.TOPIC, str(topic)) for topic in topics]
+    found = admin_client(bootstrap).describe_configs(asked)
+    return {
+        each.name: timedelta(milliseconds=int(answer.result(60)["retention.ms"].value))
+        for each, answer in found.items()
+    }
 
 
 @pytest.mark.proof  # in `make test` with all brokers of a whole side: tests/integration/test_faults.py

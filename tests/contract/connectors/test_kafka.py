@@ -1,7 +1,6 @@
 """The kafka connector keeps every connector's promises, against three real brokers."""
 
 import asyncio
-import logging
 import random
 import time
 import uuid
@@ -10,10 +9,11 @@ from contextlib import suppress
 from typing import Any, ClassVar
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 from confluent_kafka.cimpl import NewTopic
 
 from pipelines.data.transmit.connectors.kafka import cluster as clusters
+from pipelines.data.transmit.connectors.kafka.client import Client
 from scripts.local.kafka.cluster import Cluster
 from scripts.local.side import REACH
 from shared.contracts.egress_policy import EgressPolicy
@@ -177,9 +177,7 @@ def test_a_record_that_got_no_answer_alone_is_not_taken_for_too_large(
     far: KafkaTopic, rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The refusal was of a batch, which may have had other requests' records."""
-    nowhere = Producer(
-        {"bootstrap.servers": "127.0.0.1:1", "log_level": 0}, logger=logging.getLogger("nowhere")
-    )
+    nowhere = Client({"bootstrap.servers": "127.0.0.1:1", "log_level": 0})
     monkeypatch.setattr(clusters.KafkaCluster, "_alone", lambda _: nowhere)
     noise = random.Random(1).randbytes(LARGEST).hex().encode()
     rows = rig.deliver(flat_batch([row(1, value=b'"' + noise + b'"')]), deadline=5)

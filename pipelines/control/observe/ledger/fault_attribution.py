@@ -43,6 +43,9 @@ _REMEDIES: Final[Mapping[str, Remedy]] = {
         "what the token endpoint gives cannot be used", "correct the credentials of the token endpoint"
     ),
     "tls_needed": Remedy("it asks for credentials without TLS", "enable TLS at the destination"),
+    "too_many_brokers": Remedy(
+        "its Kafka cluster has more brokers than hifi connects to", "name a cluster with fewer brokers"
+    ),
     "unknown_topic": Remedy(
         "there is no such topic", "create the topic at the destination, or correct its name"
     ),

@@ -19,6 +19,7 @@ _QUEUE_KIB: Final = 32 * 1024
 class Access:
     """Addresses and credentials of a cluster; equal ones share a producer."""
 
+    tenant: str
     servers: tuple[Server, ...]
     timeout_seconds: float
     tls: bool

@@ -5,63 +5,68 @@ of the bootstrap servers and of all brokers that the cluster names, and the latt
 cannot prevent that librdkafka connects to a broker as soon as it is named, nor detect a name that resolves
 differently for librdkafka, or a broker named within that minute. TLS protects against these: except for
 loopback it is required, so that a server without a certificate for the name receives only a TLS greeting.
+
+Nor can it prevent that librdkafka starts a thread for each broker as soon as it is named, up to 10,000. A
+question before, over a connection of its own, would not help: a hostile cluster would answer the next one
+otherwise. So a client whose cluster names too many is destroyed at once.
 """
 
 import asyncio
-import functools
-from collections.abc import Sequence
-from concurrent.futures import Executor
-from dataclasses import dataclass
-from typing import Any, Final
+import threading
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
+from typing import Any, Final, TypeVar
 
 from aiohttp.abc import AbstractResolver
-from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka import KafkaError, KafkaException
 
 from pipelines.data.transmit.connectors.base import Answer
-from pipelines.data.transmit.connectors.http.client import clean
 from pipelines.data.transmit.connectors.kafka.access import LOOK_SECONDS, Access, producer_config
-from pipelines.data.transmit.connectors.kafka.errors import DENIED, TIMEOUTS, TOO_LARGE, answer_of
+from pipelines.data.transmit.connectors.kafka.brokers import (
+    NeedsTlsError,
+    TooManyBrokersError,
+    check_brokers,
+)
+from pipelines.data.transmit.connectors.kafka.client import Client, Listing, Outcomes, Record
+from pipelines.data.transmit.connectors.kafka.errors import DENIED, TOO_LARGE, answer_of, failure_of
+from pipelines.data.transmit.connectors.kafka.threads import TenantThreads
 from shared.connectors.kafka import Server
-from shared.contracts.egress_policy import EgressPolicy, is_loopback
-from shared.runtime.egress import RefusedAddressError, check_addresses
+from shared.contracts.egress_policy import EgressPolicy
+from shared.runtime.egress import RefusedAddressError
 from shared.runtime.logging import get_logger
 
+T = TypeVar("T")
 _log = get_logger(__name__)
 
 _POLL_SECONDS: Final = 0.005
 _GRACE_SECONDS: Final = 0.2
-Headers = list[tuple[str, str | bytes | None]]
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """A record to write."""
-
-    key: bytes
-    value: bytes
-    headers: Headers
-
-
-class NeedsTlsError(Exception):
-    """A cluster without TLS is not on this machine."""
+_QUERY_SECONDS: Final = 10.0
+"""Timeout of a query, which occupies a thread so long if the cluster hangs: the longest of a destination."""
 
 
 class KafkaCluster:
     """A cluster's producer, created when first needed. For one event loop, which also polls its reports."""
 
     def __init__(
-        self, access: Access, egress: EgressPolicy, resolver: AbstractResolver, executor: Executor
+        self, access: Access, egress: EgressPolicy, resolver: AbstractResolver, threads: TenantThreads
     ) -> None:
         self._access = access
         self._egress = egress
         self._resolver = resolver
-        self._executor = executor
-        self._producer: Producer | None = None
-        self._single: Producer | None = None
+        self._threads = threads
+        self._turns = asyncio.Semaphore(1), threads.turns(access.tenant)
+        self._client: Client | None = None
+        self._single: Client | None = None
         self._opening = asyncio.Lock()
         self._looked = 0.0
         self._topics: set[str] = set()
+        self._good = False
+        """Whether the brokers that the cluster named last were good."""
+
         self._refused: Answer | None = None
+        self._many = 0
+        """How many brokers it named, if that was too many."""
+
         self._denied: KafkaError | None = None
         self._down: KafkaError | None = None
         self._looking: asyncio.Task[None] | None = None
@@ -79,19 +84,20 @@ class KafkaCluster:
         self.used, until = loop.time(), loop.time() + seconds
         try:
             async with asyncio.timeout_at(until):
-                producer = await self._open(topic, seconds)
-        except (OSError, KafkaException, NeedsTlsError) as error:
+                client = await self._open(topic)
+        except (OSError, KafkaException, NeedsTlsError, TooManyBrokersError) as error:
             return [self._failure(error)] * len(records)
-        self._look_again(producer, topic)
+        self._look_again(client, topic)
         if self._refused is not None:
             return [self._refused] * len(records)
-        answers = await self._write(producer, topic, records, until)
+        answers = self._answers(await client.write(topic, records, until))
         large = [at for at, answer in answers.items() if answer.status == TOO_LARGE]
         if large:
             for at in large:  # of one that is not answered alone, only its batch is known to be too large
                 del answers[at]
-            alone = await self._write(self._alone(), topic, [records[at] for at in large], until)
-            answers |= {large[at]: answer for at, answer in alone.items()}
+            if client is self._client:
+                alone = await self._alone().write(topic, [records[at] for at in large], until)
+                answers |= {large[at]: answer for at, answer in self._answers(alone).items()}
         silence = self._silence()
         return [answers.get(at, silence) for at in range(len(records))]
 
@@ -102,123 +108,141 @@ class KafkaCluster:
             await asyncio.wait((self._looking,))
         await self._drop()
 
-    async def _open(self, topic: str, seconds: float) -> Producer:
-        """The producer, after the cluster's brokers were checked."""
+    async def _open(self, topic: str) -> Client:
+        """The client, after the cluster's brokers were checked.
+
+        A look goes on when its caller gives up: nothing else would notice what the cluster names. The next
+        caller waits for the same one.
+        """
+        loop = asyncio.get_running_loop()
         async with self._opening:
-            if self._producer is None or topic not in self._topics:
+            if topic not in self._topics:
+                if self._looking is not None:
+                    await asyncio.wait((self._looking,))
+                if self._many and loop.time() - self._looked <= LOOK_SECONDS:
+                    raise TooManyBrokersError(self._many)
+            if topic not in self._topics:
                 await self._check(self._access.servers)
-                if self._producer is None:
-                    self._producer = Producer(producer_config(self._access, self._error), logger=_log)
-                try:
-                    await self._look(self._producer, topic, seconds)
-                except (RefusedAddressError, NeedsTlsError):
-                    await self._drop()
-                    raise
-            return self._producer
+                listing = await self._threads.start(self._turns, partial(self._query, topic))
+                await asyncio.shield(self._begin(self._first_look(topic, listing)))
+            assert self._client is not None, "it has topics"
+            return self._client
+
+    def _query(self, topic: str) -> Callable[[threading.Event], Listing]:
+        """A query; also makes the client, which connects by itself: so not before it is looked at."""
+        if self._client is None:
+            self._client = Client(producer_config(self._access, self._error))
+        return self._client.query(topic, _QUERY_SECONDS)
+
+    def _begin(self, look: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        self._looking = asyncio.get_running_loop().create_task(look)
+        self._looking.add_done_callback(self._ended)
+        return self._looking
+
+    def _ended(self, look: asyncio.Task[None]) -> None:
+        """Forget a look: its error refers to the records of those that waited for it."""
+        _seen(look)
+        if self._looking is look:
+            self._looking = None
 
     async def _drop(self) -> None:
-        """Destroy the producer on a thread, because that waits for its own threads."""
-        held = [producer for producer in (self._producer, self._single) if producer is not None]
-        self._producer = self._single = None
+        """Destroy the clients on a thread, because that waits for their own threads."""
+        held = [client for client in (self._client, self._single) if client is not None]
+        self._client = self._single = None
+        self._good = False
         self._topics.clear()
-        if held:
-            await asyncio.get_running_loop().run_in_executor(self._executor, _destroy, held)
+        await asyncio.gather(*(self._threads.close(each.retire()) for each in held))
 
-    async def _look(self, producer: Producer, topic: str, seconds: float) -> None:
+    async def _first_look(self, topic: str, listing: asyncio.Future[Listing]) -> None:
+        """A look that a caller waits for; without good brokers it destroys the client."""
+        try:
+            await self._look(topic, listing)
+        finally:
+            if not self._good:  # also if it did not answer: it may have named any number
+                await self._drop()
+
+    async def _look(self, topic: str, listing: asyncio.Future[Listing]) -> None:
         """Check which brokers the cluster names.
 
         Raises:
+            TooManyBrokersError: if they are too many.
             RefusedAddressError: if one of them must not be dialled.
             KafkaException: if the cluster returns an error, or does not have the topic.
             TimeoutError: if it does not answer.
         """
-        loop = asyncio.get_running_loop()
         self._denied = self._down = None
-        listing = loop.run_in_executor(self._executor, lambda: producer.list_topics(topic, seconds))
         listing.add_done_callback(_seen)
         try:
-            found = await self._polled(producer, listing)
+            found = await self._polled(listing)
         except KafkaException as error:
             if error.args[0].code() == KafkaError._TRANSPORT:  # no broker could be reached in all that time
                 raise TimeoutError from error
             raise
-        await self._check([(broker.host, broker.port) for broker in found.brokers.values()])
-        if found.topics[topic].error is not None:
-            raise KafkaException(found.topics[topic].error)
-        self._looked = loop.time()
+        self._looked = asyncio.get_running_loop().time()
+        self._good = False
+        await self._check(found.brokers)
+        self._good = True
+        if found.error is not None:
+            raise KafkaException(found.error)
         self._topics.add(topic)
 
-    async def _polled(self, producer: Producer, work: asyncio.Future[Any]) -> Any:
+    async def _polled(self, work: asyncio.Future[T]) -> T:
         """Poll the client's errors while it works: only they report a wrong password."""
-        while not work.done():
-            await asyncio.wait((work,), timeout=_POLL_SECONDS)
-            producer.poll(0)
-            if problem := self._denied or self._down:
-                # an error that explains the failure may still be under way
-                await asyncio.wait((work,), timeout=_GRACE_SECONDS)
-                if not work.done():
-                    work.cancel()
-                    raise KafkaException(problem)
-        return work.result()
+        try:
+            while not work.done():
+                await asyncio.wait((work,), timeout=_POLL_SECONDS)
+                if self._client is not None:
+                    self._client.poll()
+                if problem := self._denied or self._down:
+                    # an error that explains the failure may still be under way
+                    await asyncio.wait((work,), timeout=_GRACE_SECONDS)
+                    if not work.done():
+                        raise KafkaException(problem)
+            return work.result()
+        finally:
+            work.cancel()
 
     async def _check(self, servers: Sequence[Server]) -> None:
-        for host, port in servers:
-            await check_addresses(host, port, self._egress, self._resolver)
-            if not self._access.tls and not is_loopback(host):
-                raise NeedsTlsError
+        self._many = 0
+        try:
+            await check_brokers(servers, self._egress, self._resolver, tls=self._access.tls)
+        except TooManyBrokersError as error:
+            self._many = error.named
+            raise
 
-    def _look_again(self, producer: Producer, topic: str) -> None:
+    def _look_again(self, client: Client, topic: str) -> None:
         """Check the cluster's brokers again from time to time while sending goes on."""
         loop = asyncio.get_running_loop()
         due = loop.time() - self._looked > LOOK_SECONDS
-        if due and (self._looking is None or self._looking.done()):
+        if due and not self._opening.locked() and self._looking is None:
             self._looked = loop.time()
-            self._looking = loop.create_task(self._second_look(producer, topic))
+            self._begin(self._second_look(client, topic))
 
-    async def _second_look(self, producer: Producer, topic: str) -> None:
+    async def _second_look(self, client: Client, topic: str) -> None:
         try:
-            await self._look(producer, topic, self._access.timeout_seconds)
+            await self._look(topic, await self._threads.start(self._turns, partial(self._query, topic)))
             self._refused = None
+        except TooManyBrokersError:
+            await self._drop()
         except (RefusedAddressError, NeedsTlsError) as error:
             self._refused = self._failure(error)
-            producer.purge(blocking=False)
+            client.purge()
         except (OSError, KafkaException) as error:  # a timeout too; the next record will show it
             _log.info("brokers of a destination's cluster not checked", extra={"error": type(error).__name__})
 
-    async def _write(
-        self, producer: Producer, topic: str, records: Sequence[Record], until: float
-    ) -> dict[int, Answer]:
-        """Answers by the records' positions, as far as they arrived in time."""
-        loop = asyncio.get_running_loop()
-        answers: dict[int, Answer] = {}
-        for at, record in enumerate(records):
-            report = functools.partial(self._report, answers, at)
-            try:
-                producer.produce(topic, record.value, record.key, headers=record.headers, on_delivery=report)
-            except (BufferError, KafkaException) as error:
-                answers[at] = self._failure(error)
-        while len(answers) < len(records) and loop.time() < until:
-            producer.poll(0)
-            if len(answers) < len(records):
-                await asyncio.sleep(_POLL_SECONDS)
-        return dict(answers)  # later reports are ignored
-
-    def _alone(self) -> Producer:
-        """A producer with batches of one record: brokers do not say which record of a batch is too large."""
-        if self._single is None:
-            config = producer_config(self._access, self._error) | {"batch.num.messages": 1}
-            self._single = Producer(config, logger=_log)
-        return self._single
-
-    def _report(
-        self, answers: dict[int, Answer], at: int, error: KafkaError | None, _message: Message
-    ) -> None:
-        """Delivery report; called by `poll`, so on the loop."""
-        if error is None:
+    def _answers(self, outcomes: Outcomes) -> dict[int, Answer]:
+        if None in outcomes.values():
             self._denied = None
-            answers[at] = Answer(status=200)
-        else:
-            answers[at] = self._failure(KafkaException(error))
+        return {
+            at: Answer(status=200) if error is None else self._failure(error)
+            for at, error in outcomes.items()
+        }
+
+    def _alone(self) -> Client:
+        """A client with batches of one record: brokers do not say which record of a batch is too large."""
+        if self._single is None:
+            self._single = Client(producer_config(self._access, self._error) | {"batch.num.messages": 1})
+        return self._single
 
     def _error(self, error: KafkaError) -> None:
         """An error that concerns no single record; called by `poll`."""
@@ -234,27 +258,7 @@ class KafkaCluster:
         return Answer(error=f"timeout: no answer within {self._access.timeout_seconds:g} s")
 
     def _failure(self, error: Exception) -> Answer:
-        match error:
-            case RefusedAddressError():
-                return Answer(error=f"refused_address: `bootstrap_servers` {error}", hopeless=True)
-            case NeedsTlsError():
-                return Answer(
-                    error="tls_needed: without `tls` only brokers on this machine are allowed", hopeless=True
-                )
-            case BufferError():
-                return Answer(error="busy: too many events are waiting for this cluster", later=True)
-            case TimeoutError():
-                return self._silence()
-            case KafkaException():
-                found = error.args[0]
-                return self._silence() if found.code() in TIMEOUTS else answer_of(found)
-        return Answer(error=clean(f"unreachable: {type(error).__name__}: {error}"))
-
-
-def _destroy(held: list[Producer]) -> None:
-    """Drop the last references here, because destroying a producer blocks."""
-    while held:
-        held.pop().purge(blocking=False)
+        return failure_of(error, self._silence())
 
 
 def _seen(work: asyncio.Future[Any]) -> None:

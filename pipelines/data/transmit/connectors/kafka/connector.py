@@ -2,19 +2,17 @@
 
 import asyncio
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from pipelines.data.transmit.connectors.base import Answer, ConnectorContext, ConnectorType
 from pipelines.data.transmit.connectors.kafka.access import Access
-from pipelines.data.transmit.connectors.kafka.cluster import Headers, KafkaCluster, Record
+from pipelines.data.transmit.connectors.kafka.client import Headers, Record
+from pipelines.data.transmit.connectors.kafka.cluster import KafkaCluster
+from pipelines.data.transmit.connectors.kafka.threads import TenantThreads
 from pipelines.data.transmit.events import Event, attributes_of, partition_key
 from shared.connectors.kafka import SPEC, Options, servers
 from shared.contracts.documents import Destination
 from shared.contracts.headers import attribute_header
-
-THREADS: Final = 8
-"""Threads that query clusters for their brokers."""
 
 IDLE_SECONDS: Final = 300.0
 """Seconds after which an unused producer is closed, as after a change of a document or password."""
@@ -24,7 +22,7 @@ MOST_TOPICS: Final = 1_000
 
 
 class Kafka:
-    """All customers' clusters; destinations with the same access share a producer."""
+    """All customers' clusters; a tenant's destinations with the same access share a producer."""
 
     def __init__(self, context: ConnectorContext, most_topics: int = MOST_TOPICS) -> None:
         self._context, self._most_topics = context, most_topics
@@ -32,7 +30,7 @@ class Kafka:
         self._replaced: list[KafkaCluster] = []
         """Not used any more, but records may be on their way."""
 
-        self._executor = ThreadPoolExecutor(THREADS, "kafka-destinations")
+        self._threads = TenantThreads()
         self._closing: set[asyncio.Task[None]] = set()
 
     @property
@@ -44,7 +42,7 @@ class Kafka:
         self, destination: Destination, options: Options, events: Sequence[Event], seconds: float
     ) -> Sequence[Answer]:
         """Write a record for each event; gives an answer for each."""
-        cluster = self._cluster(self._access(options, destination.timeout_seconds))
+        cluster = self._cluster(self._access(options, destination))
         return await cluster.send(options.topic, [record(event) for event in events], seconds)
 
     async def close(self) -> None:
@@ -53,14 +51,15 @@ class Kafka:
         await asyncio.gather(*(cluster.close() for cluster in held), *self._closing)
         self._clusters.clear()
         self._replaced.clear()
-        self._executor.shutdown(wait=False, cancel_futures=True)
+        self._threads.shutdown()
 
-    def _access(self, options: Options, timeout_seconds: float) -> Access:
+    def _access(self, options: Options, destination: Destination) -> Access:
         """Raises UnknownSecretError if the password is missing."""
         sasl = options.sasl
         return Access(
+            tenant=destination.tenant,
             servers=servers(options),
-            timeout_seconds=timeout_seconds,
+            timeout_seconds=destination.timeout_seconds,
             tls=options.tls,
             ca=options.ca,
             mechanism=sasl.mechanism if sasl else None,
@@ -74,7 +73,7 @@ class Kafka:
             self._replaced.append(self._clusters.pop(access))
         if access not in self._clusters:
             self._clusters[access] = KafkaCluster(
-                access, self._context.egress, self._context.resolver, self._executor
+                access, self._context.egress, self._context.resolver, self._threads
             )
         return self._clusters[access]
 

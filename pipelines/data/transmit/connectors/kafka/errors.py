@@ -1,10 +1,13 @@
-"""Converts Kafka's errors to answers with HTTP statuses."""
+"""Converts errors of a cluster to answers, with HTTP statuses where there are any."""
 
 from typing import Final
 
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, KafkaException
 
 from pipelines.data.transmit.connectors.base import Answer
+from pipelines.data.transmit.connectors.http.client import clean
+from pipelines.data.transmit.connectors.kafka.brokers import NeedsTlsError, TooManyBrokersError
+from shared.runtime.egress import RefusedAddressError
 
 DENIED: Final = (KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED)
 _STATUSES: Final = {
@@ -39,3 +42,19 @@ def answer_of(error: KafkaError) -> Answer:
     if status is not None:
         return Answer(status=status, detail=error.name())
     return Answer(error=f"unreachable: the cluster cannot be reached: {error.name()}")
+
+
+def failure_of(error: Exception, silence: Answer) -> Answer:
+    """The answer for an exception; `silence` is the one if a cluster does not answer."""
+    match error:
+        case RefusedAddressError():
+            return Answer(error=f"refused_address: `bootstrap_servers` {error}", hopeless=True)
+        case NeedsTlsError() | TooManyBrokersError():
+            return Answer(error=str(error), hopeless=True)
+        case BufferError():
+            return Answer(error="busy: too many events are waiting for this cluster", later=True)
+        case KafkaException() if error.args[0].code() not in TIMEOUTS:
+            return answer_of(error.args[0])
+        case TimeoutError() | KafkaException():
+            return silence
+    return Answer(error=clean(f"unreachable: {type(error).__name__}: {error}"))

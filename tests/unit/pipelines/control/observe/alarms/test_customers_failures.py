@@ -34,6 +34,7 @@ from tests.unit.pipelines.control.observe.alarm_inputs import (
         ("415 refused", "hook 415", "choose another format"),
         ("422 refused", "hook 422", "its schema refuses the event"),
         ("- refused_address", "hook refused_address", "public address"),
+        ("- too_many_brokers", "hook too_many_brokers", "fewer brokers"),
         ("- transform_failed", "hook transform_failed", "correct the pipe's transform"),
     ],
 )

@@ -24,6 +24,7 @@ BUCKET = {
 
 def test_sasl_goes_over_tls() -> None:
     access = Access(
+        tenant="acme",
         servers=kafka.servers(msgspec.convert(KAFKA, kafka.Options)),
         timeout_seconds=5,
         tls=True,

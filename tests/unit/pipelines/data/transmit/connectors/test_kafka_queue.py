@@ -1,0 +1,77 @@
+"""The queue of a customer's cluster that hangs: dead records leave it, and later ones are sent."""
+
+import asyncio
+import os
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from pipelines.data.transmit.connectors.kafka.access import Access, producer_config
+from pipelines.data.transmit.connectors.kafka.client import Client, Record
+from tests.harness.scripted_kafka import ScriptedKafka
+from tests.harness.waiting import eventually
+
+SECONDS = 2.0
+"""Timeout of the destination."""
+
+AMPLE = 60.0
+ONE = [Record(b"k", os.urandom(1_000_000), [])]
+TOO_MANY = ONE * 40
+"""More than the queue of a cluster holds."""
+
+
+@pytest.fixture
+def cluster() -> Iterator[ScriptedKafka]:
+    cluster = ScriptedKafka()
+    yield cluster
+    cluster.close()
+
+
+async def full(cluster: ScriptedKafka) -> Client:
+    """A client with a full queue, for a caller that gave up."""
+    access = Access(
+        tenant="acme",
+        servers=(("127.0.0.1", cluster.port),),
+        timeout_seconds=SECONDS,
+        tls=False,
+        ca=None,
+        mechanism=None,
+        username=None,
+        password=None,
+    )
+    client = Client(producer_config(access, lambda _: None))
+    write = asyncio.create_task(client.write("orders", TOO_MANY, asyncio.get_running_loop().time() + AMPLE))
+    await asyncio.sleep(0.1)
+    assert client.waiting > 30
+    write.cancel()
+    return client
+
+
+def test_records_that_are_dead_leave_a_full_queue_before_the_next_one_is_refused(
+    cluster: ScriptedKafka,
+) -> None:
+    async def run() -> None:
+        cluster.hangs = True
+        client, loop = await full(cluster), asyncio.get_running_loop()
+        time.sleep(SECONDS + 2)  # noqa: ASYNC251  # nothing on the loop may poll meanwhile
+        cluster.hangs = False
+        outcomes = await client.write("orders", ONE, loop.time() + AMPLE)
+        assert not isinstance(outcomes[0], BufferError)
+        until = loop.time() + AMPLE
+        while outcomes.get(0) is not None and loop.time() < until:
+            outcomes = await client.write("orders", ONE, until)
+        assert outcomes == {0: None}, "the cluster is back"
+        client.retire()()
+
+    asyncio.run(run())
+
+
+def test_records_that_are_dead_leave_the_queue_of_a_cluster_that_gets_no_more(cluster: ScriptedKafka) -> None:
+    async def run() -> None:
+        cluster.hangs = True
+        client = await full(cluster)
+        await asyncio.to_thread(eventually, lambda: not client.waiting, AMPLE)
+        client.retire()()
+
+    asyncio.run(run())
