@@ -225,7 +225,7 @@ _HEADERS = st.none() | st.lists(
 
 def anything() -> list[Given]:
     """Any values with any headers, the same values with whole headers, and a value that is too large."""
-    poison: list[Given] = drawn(st.tuples(_VALUES, _HEADERS), _POISON)  # type: ignore[arg-type]  # as drawn
+    poison: list[Given] = drawn(st.tuples(_VALUES, _HEADERS), _POISON)
     whole = [(value, event_headers(hifi_source="looking")) for value, _ in poison]
     return [*poison, *whole, (b" " * (MAX_READABLE_BYTES + 1), None)]
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from py4j.clientserver import JavaClient
+from py4j.clientserver import JavaClient  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as fn
 

@@ -2,7 +2,7 @@
 
 import json
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +16,7 @@ from scripts.local.connection import side_bootstrap
 from scripts.terminal import REFUSED, err, out
 from scripts.time_args import moment_ms
 from shared.contracts.documents import Catalogue
+from shared.contracts.replays import LetterKey
 from shared.dead_letters.dead_letter import DeadLetter, Filter, as_mapping, reference, still_open
 from shared.dead_letters.replayer import NotReplayedError, Replayer
 from shared.dead_letters.store import DeadLetterStore
@@ -119,7 +120,7 @@ def replay_letters(  # noqa: PLR0913, PLR0917 - one parameter an option
     """
     wanted = _filter(tenant, pipe, destination, reason, since, until, letters)
     with _opened(data) as (store, catalogue):
-        closed = {} if again else store.replayed
+        closed: Container[LetterKey] = () if again else store.replayed
         summary = summarize(store.letters(wanted), closed)
         if summary.letters and not as_json:
             out().print(kinds(summary, catalogue.pipes))

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import Executor
 from typing import cast
 
 import aiohttp
@@ -43,6 +44,8 @@ def sending(cluster: ScriptedKafka, work: Callable[[Send], Awaitable[None]]) -> 
             session=cast(aiohttp.ClientSession, None),
             secrets=cast(Secrets, None),
             egress=EgressPolicy(loopback=True),
+            resolver=aiohttp.ThreadedResolver(),
+            threads=cast(Executor, None),
             clock=lambda: 0,
         )
         kafka = Kafka(context)

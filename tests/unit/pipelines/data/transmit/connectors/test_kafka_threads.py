@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import time
+from concurrent.futures import Executor
 from typing import cast
 
 import aiohttp
@@ -42,6 +43,8 @@ def test_another_tenants_events_are_written_while_many_clusters_of_one_hang() ->
             session=cast(aiohttp.ClientSession, None),
             secrets=cast(Secrets, None),
             egress=EgressPolicy(loopback=True),
+            resolver=aiohttp.ThreadedResolver(),
+            threads=cast(Executor, None),
             clock=lambda: 0,
         )
         kafka = Kafka(context)
