@@ -1,17 +1,19 @@
 """Reads dead letters from Kafka."""
 
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Final, NamedTuple, cast
 
 from confluent_kafka import Message
 from msgspec.structs import replace
 
 from shared.contracts.replays import LetterKey
-from shared.contracts.topics import Topic
+from shared.contracts.topics import KEPT, Topic
 from shared.dead_letters.dead_letter import DeadLetter, Filter, Headers, LeadsTo, letter_of
 from shared.dead_letters.newest_first import Found, newest_first
 from shared.dead_letters.replayed import ReplayedLetters
 from shared.kafka.offset_range_reader import OffsetRange, OffsetRangeReader
+from shared.runtime.clock import Clock
 
 CLIENT: Final = "hifi-letters"
 _AHEAD_BYTES: Final = 4 * 1024 * 1024
@@ -29,14 +31,19 @@ class DeadLetterStore:
         self,
         bootstrap: str,
         leads_to: LeadsTo,
+        clock: Clock,
         replayed: ReplayedLetters | None = None,
         seconds: float = 30.0,
     ) -> None:
         """Read the end of the topic, and what was replayed so far.
 
+        Letters older than the topic's retention do not count: Kafka, which deletes whole segments, may still
+        have them, but no longer what says that they were replayed.
+
         Args:
             bootstrap: the brokers.
             leads_to: for letters that do not name their destination.
+            clock: the time.
             replayed: what an earlier store found, to be brought up to date.
             seconds: how long to wait for the brokers.
 
@@ -47,8 +54,9 @@ class DeadLetterStore:
         self._leads_to = leads_to
         self._reader = OffsetRangeReader(bootstrap, CLIENT, seconds=seconds, ahead_bytes=_AHEAD_BYTES)
         try:
-            self.spans = self._reader.whole([Topic.DEAD_LETTER])
-            """The whole topic, by partition."""
+            self._oldest_ms = clock() - KEPT // timedelta(milliseconds=1)
+            self.spans = self._reader.since(self._reader.whole([Topic.DEAD_LETTER]), self._oldest_ms)
+            """All letters that count, by partition."""
 
             self.replayed = replayed if replayed is not None else ReplayedLetters()
             self.replayed.refresh(self._reader)
@@ -81,7 +89,7 @@ class DeadLetterStore:
         """
         for message in self._reader.read(self.narrowed(wanted)):
             letter = self._letter(message)
-            if wanted.takes(letter):
+            if self._takes(wanted, letter):
                 yield letter
 
     def newest_first(
@@ -97,7 +105,7 @@ class DeadLetterStore:
 
         def make(message: Message) -> DeadLetter | None:
             letter = self._letter(message)
-            return replace(letter, value=None) if wanted.takes(letter) else None
+            return replace(letter, value=None) if self._takes(wanted, letter) else None
 
         return newest_first(self._reader, spans, make, may_read)
 
@@ -110,6 +118,9 @@ class DeadLetterStore:
             return spans
         ends = {span.partition: span for span in self._reader.since(spans, wanted.until_ms + _UNORDERED_MS)}
         return [span._replace(end=min(span.end, ends[span.partition].start)) for span in spans]
+
+    def _takes(self, wanted: Filter, letter: DeadLetter) -> bool:
+        return letter.key.written_ms >= self._oldest_ms and wanted.takes(letter)
 
     def _letter(self, message: Message) -> DeadLetter:
         key = LetterKey(cast(int, message.partition()), cast(int, message.offset()), message.timestamp()[1])

@@ -74,7 +74,7 @@ def _retain(bootstrap: str, retentions: Mapping[Topic, timedelta]) -> None:
     changes = [
         ConfigResource(
             ConfigResource.Type.TOPIC,
-            topic,
+            str(topic),
             incremental_configs=[
                 ConfigEntry(
                     "retention.ms",
@@ -85,7 +85,8 @@ def _retain(bootstrap: str, retentions: Mapping[Topic, timedelta]) -> None:
         )
         for topic, kept in retentions.items()
     ]
-    for done in admin_client(bootstrap).incremental_alter_configs(changes).values():
+    admin = admin_client(bootstrap)
+    for done in admin.incremental_alter_configs(changes).values():
         done.result(60)
     eventually(
         lambda: _retained(bootstrap, retentions) == retentions, what="the broker that is asked knows it"
@@ -94,7 +95,8 @@ def _retain(bootstrap: str, retentions: Mapping[Topic, timedelta]) -> None:
 
 def _retained(bootstrap: str, topics: Iterable[str]) -> dict[str, timedelta]:
     asked = [ConfigResource(ConfigResource.Type.TOPIC, str(topic)) for topic in topics]
-    found = admin_client(bootstrap).describe_configs(asked)
+    admin = admin_client(bootstrap)
+    found = admin.describe_configs(asked)
     return {
         each.name: timedelta(milliseconds=int(answer.result(60)["retention.ms"].value))
         for each, answer in found.items()

@@ -28,8 +28,11 @@ class Topics:
             self.put(Topic.CONFIG, value, [], document_key(document))
         self.flush()
 
-    def put(self, topic: str, value: bytes | None, headers: Headers, key: bytes | None) -> None:
-        self._producer.produce(topic, value, key, headers=headers)
+    def put(
+        self, topic: str, value: bytes | None, headers: Headers, key: bytes | None, at_ms: int = 0
+    ) -> None:
+        """Write a record with a time of its own, or now."""
+        self._producer.produce(topic, value, key, headers=headers, timestamp=at_ms)
         self._producer.poll(0)
 
     def event(self, pipe: str, number: int, **headers: str) -> None:

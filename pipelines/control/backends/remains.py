@@ -11,6 +11,7 @@ from shared.dead_letters.dead_letter import Filter
 from shared.dead_letters.store import DeadLetterStore
 from shared.kafka.admin import admin_client
 from shared.kafka.consumer_lag import lags, partition_ends
+from shared.runtime.clock import wall_clock
 
 _RETRY: Final = "retry"
 _Ends = Mapping[tuple[str, int], int]
@@ -43,7 +44,7 @@ class RemainsReader:
         ends = {partition: end for partition, end in all_ends.items() if partition[0] in topics}
         if ends == self._read_to:
             return
-        with DeadLetterStore(self._bootstrap, {}) as store:
+        with DeadLetterStore(self._bootstrap, {}, wall_clock) as store:
             open_ = (each for each in store.letters(Filter()) if each.key not in store.replayed)
             self._letters = dict(Counter(each.reason.partition(":")[0] for each in open_))
         self._read_to = ends

@@ -131,7 +131,9 @@ class DeadLetters:
             raise no_brokers()
         with self._permits.permit(tenant):
             try:
-                with DeadLetterStore(self._bootstrap, leads_to, self._known, _BROKERS_SECONDS) as store:
+                with DeadLetterStore(
+                    self._bootstrap, leads_to, self._clock, self._known, _BROKERS_SECONDS
+                ) as store:
                     yield store
             except (KafkaException, TimeoutError) as error:
                 _log.warning("dead letters cannot be read", extra={"error": str(error)})

@@ -199,7 +199,7 @@ def _opened(data: Path) -> Iterator[tuple[DeadLetterStore, Catalogue]]:
     bootstrap = side_bootstrap(data)
     catalogue = read_catalogue(bootstrap)
     leads_to = {key: pipe.destination for key, pipe in catalogue.pipes.items()}
-    with kafka_errors_explained(bootstrap), DeadLetterStore(bootstrap, leads_to) as store:
+    with kafka_errors_explained(bootstrap), DeadLetterStore(bootstrap, leads_to, wall_clock) as store:
         yield store, catalogue
 
 

@@ -36,12 +36,17 @@ def put_event(side: Topics, tenant: str, pipe: str, number: int, data: object = 
 
 def put_letters(side: Topics, tenant: str, pipe: str, numbers: range, **headers: str) -> None:
     """Dead letters as transmit writes them."""
-    said = {h.REASON: REFUSED, h.STATUS: "404", h.FIRST_TRY: "1000", h.LAST_TRY: "2000"}
     for number in numbers:
-        written = _headers(tenant, pipe, number, said | {h.DESTINATION: f"{tenant}.d"} | headers)
-        value = b'{"email":"ann@example.com","n":%d,"big":12345678901234567890.10}' % number
-        side.put(Topic.DEAD_LETTER, value, written, _key(tenant, pipe, number))
+        put_letter(side, tenant, pipe, number, 0, **headers)
     side.flush()
+
+
+def put_letter(side: Topics, tenant: str, pipe: str, number: int, at_ms: int, **headers: str) -> None:
+    """A dead letter with a time of its own, epoch milliseconds; 0 is now."""
+    said = {h.REASON: REFUSED, h.STATUS: "404", h.FIRST_TRY: "1000", h.LAST_TRY: "2000"}
+    written = _headers(tenant, pipe, number, said | {h.DESTINATION: f"{tenant}.d"} | headers)
+    value = b'{"email":"ann@example.com","n":%d,"big":12345678901234567890.10}' % number
+    side.put(Topic.DEAD_LETTER, value, written, _key(tenant, pipe, number), at_ms)
 
 
 def _headers(tenant: str, pipe: str, number: int, more: dict[str, str]) -> Headers:

@@ -1,19 +1,22 @@
 """Dead letters over HTTP: pages of them, one whole, and their replay."""
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from shared.contracts import headers as h
-from shared.contracts.topics import Topic
+from shared.contracts.topics import KEPT, Topic
 from shared.dead_letters.dead_letter import Filter
 from shared.dead_letters.search import Bounds, Position, search
 from shared.dead_letters.store import DeadLetterStore
+from shared.runtime.clock import wall_clock
 from tests.contract.management.api_process import ANY, ApiProcess
-from tests.contract.management.side_records import REFUSED, make_pipes, put_letters
+from tests.contract.management.side_records import REFUSED, make_pipes, put_letter, put_letters
 from tests.harness.topics import Topics
 
+HOUR_MS = 3_600_000
 SECRET = "ann@example.com"
 MASKS = [{"path": "$.data.email", "action": "redact"}, {"path": "$.subject", "action": "hash"}]
 
@@ -138,7 +141,7 @@ def test_a_search_ends_after_so_many_records_and_goes_on(topics: str, side: Topi
     put_letters(side, "a", "a.p", range(1))
     put_letters(side, "b", "b.p", range(1, 200))
     bounds = Bounds(letters=10, records=150, seconds=60)
-    with DeadLetterStore(topics, {}) as store:
+    with DeadLetterStore(topics, {}, wall_clock) as store:
         first = search(store, Filter(tenant="a"), {}, bounds, frozenset())
         assert (first.letters, first.cut) == ([], True)
         assert first.following is not None
@@ -154,7 +157,7 @@ def test_a_search_that_is_out_of_time_gives_what_it_has_read_and_goes_on_to_the_
     found: list[str] = []
     pages = 0
     position: Position | None = {}
-    with DeadLetterStore(topics, {}) as store:
+    with DeadLetterStore(topics, {}, wall_clock) as store:
         records, partitions = sum(span.records for span in store.spans), len(store.spans)
         while position is not None:
             page = search(store, Filter(tenant="slow"), position, bounds, frozenset())
@@ -163,6 +166,23 @@ def test_a_search_that_is_out_of_time_gives_what_it_has_read_and_goes_on_to_the_
             assert page.cut == (position is not None)
     assert found == [f"e{number}" for number in reversed(range(300))]
     assert pages <= records / 64 + partitions + 1, "each page has what was read for it"
+
+
+def test_letters_older_than_they_are_kept_do_not_count_although_the_topic_has_them(
+    topics: str, side: Topics
+) -> None:
+    now = wall_clock()
+    kept_ms = KEPT // timedelta(milliseconds=1)
+    for number, age_ms in enumerate((HOUR_MS, 0, HOUR_MS)):
+        put_letter(side, "old", "old.p", number, now - age_ms)
+    side.flush()
+    bounds = Bounds(letters=10, records=1_000, seconds=60)
+    with DeadLetterStore(topics, {}, lambda: now + kept_ms) as store:
+        found = [each.event_id for each in store.letters(Filter(tenant="old"))]
+        page = search(store, Filter(tenant="old"), {}, bounds, frozenset())
+    assert (found, [each.event_id for each in page.letters]) == (["e1"], ["e1"])
+    with DeadLetterStore(topics, {}, lambda: now) as store:
+        assert len(list(store.letters(Filter(tenant="old")))) == 3
 
 
 def test_a_server_without_brokers_says_so(api: ApiProcess) -> None:
