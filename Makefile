@@ -69,8 +69,8 @@ quick: lint types imports ## Style, types, imports and the unit tests
 # Each run leaves a report by the name of its target, for `tests.failures`.
 PYTEST = $(BIN)/python -m pytest --tier test --junitxml=.test-reports/$@.xml $(ARGS)
 # Contract tests of the management and the control plane, and of the commands that are their clients.
-PLANES := $(addprefix tests/contract/,deploy dynamodb management observe provision) \
-    $(filter-out %_delivery.py %_load.py,$(wildcard $(addprefix tests/contract/test_,cli*.py commands_*.py side_*.py)))
+PLANES := $(addprefix tests/contract/,deploy documents dynamodb management observe provision) \
+    $(filter-out %_delivery.py %_load.py,$(wildcard $(addprefix tests/contract/test_,cli*.py commands_*.py)))
 # These judge destinations by how long they take.
 TIMED := $(wildcard tests/contract/test_transmit_isolation*.py)
 # Each line of output is whole, so that the streams can be told apart.

@@ -1,10 +1,11 @@
 """Clients of DynamoDB, on AWS and on a local side."""
 
+from functools import cache
 from typing import Any, Final
 
-import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
+from botocore.session import Session
 
 _LOCAL_REGION: Final = "us-east-1"
 _CREATED_SECONDS: Final = 30
@@ -41,7 +42,16 @@ def dynamodb_client(endpoint: str | None) -> Any:
     """
     config = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 2})
     local = {} if endpoint is None else {"endpoint_url": endpoint, **_local_identity()}
-    return boto3.client("dynamodb", config=config, **local)
+    return _session().create_client("dynamodb", config=config, **local)
+
+
+@cache
+def _session() -> Session:
+    """One for all clients: it reads the description of the service once.
+
+    It is botocore's: boto3 would add the managers of S3's transfers, and their imports to every process.
+    """
+    return Session()
 
 
 def create_table(client: Any, table: str, partition_key: str, sort_key: str) -> None:

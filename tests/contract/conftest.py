@@ -2,7 +2,6 @@
 
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,10 +18,10 @@ from shared.dynamodb import client
 from shared.dynamodb.client import create_table, dynamodb_client
 from shared.kafka.admin import ensure_topics
 from tests.contract.lanes import PATIENCE
-from tests.contract.managed import managed
+from tests.contract.management.api_process import ApiProcess, running_api
 from tests.contract.transmit_rig import Rig
-from tests.harness.command_line import Hifi
 from tests.harness.local_aws import local_aws
+from tests.harness.scripted_observe import scripted_observe
 from tests.harness.waiting import eventually
 
 STORE_SECONDS = 60.0
@@ -67,6 +66,24 @@ def dynamodb_local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         process.wait()
 
 
+@pytest.fixture
+def own_tables(dynamodb_local: str) -> Iterator[str]:
+    """URL of DynamoDB Local, in which the tables that a test makes are deleted after it.
+
+    It is not moto's, which copies a table for each write to it.
+    """
+    client = dynamodb_client(dynamodb_local)
+    pages = client.get_paginator("list_tables")
+
+    def names() -> set[str]:
+        return {name for page in pages.paginate() for name in page["TableNames"]}
+
+    before = names()
+    yield dynamodb_local
+    for name in names() - before:
+        client.delete_table(TableName=name)
+
+
 def _makes_tables(url: str) -> bool:
     """Its first answers may take longer than clients wait, on a busy machine."""
     try:
@@ -76,20 +93,25 @@ def _makes_tables(url: str) -> bool:
     return True
 
 
-@pytest.fixture(scope="module")
-def management(
+@pytest.fixture(scope="session")
+def api(dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiProcess]:
+    """One management API for all tests, which use tenants of their own."""
+    with running_api(tmp_path_factory.mktemp("api"), dynamodb_local) as process:
+        yield process
+
+
+@pytest.fixture(scope="session")
+def side_api(
     brokers: Cluster, dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[dict[str, str]]:
-    """Real brokers, a table, its provisioner and the management API; gives the settings of `hifi`."""
+) -> Iterator[ApiProcess]:
+    """The same with the brokers of its side, and an observe that answers whatever it is asked."""
     ensure_topics(brokers.bootstrap, topic_specs(brokers.side.partitions))
-    with managed(brokers.bootstrap, dynamodb_local, tmp_path_factory.mktemp("management")) as settings:
-        yield settings
-
-
-@pytest.fixture
-def hifi(management: dict[str, str], tmp_path: Path) -> Hifi:
-    """The command, with a management API."""
-    return Hifi(tmp_path, management)
+    folder = tmp_path_factory.mktemp("api")
+    with (
+        scripted_observe() as observe,
+        running_api(folder, dynamodb_local, bootstrap=brokers.bootstrap, observe_url=observe.url) as process,
+    ):
+        yield process
 
 
 @pytest.fixture(params=["moto", "DynamoDB Local"])

@@ -10,14 +10,15 @@ from tests.harness.provision_process import provisioned
 
 
 @contextmanager
-def managed(bootstrap: str, endpoint: str, folder: Path, **settings: str) -> Iterator[dict[str, str]]:
-    """Run them over a table of their own; `settings` are the API's. Yields the settings of `hifi`."""
+def managed(bootstrap: str, endpoint: str, folder: Path) -> Iterator[dict[str, str]]:
+    """Run them over a table of their own; yields the settings of `hifi`."""
     with provisioned(bootstrap, endpoint, folder) as found:
         api = ApiProcess(
             folder,
             endpoint,
             found["HIFI_DOCUMENTS_TABLE"],
-            **({"allow_loopback": "true", "bootstrap": bootstrap} | settings),
+            allow_loopback="true",
+            bootstrap=bootstrap,
         )
         try:
             with every_node(bootstrap):

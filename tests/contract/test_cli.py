@@ -1,6 +1,9 @@
 """The front page of the command line."""
 
 import json
+import logging
+import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -11,7 +14,7 @@ import pytest
 
 from scripts.cli.main import COMMANDS
 from tests.harness.child_cpu import cpu_seconds
-from tests.harness.command_line import HIFI
+from tests.harness.command_line import HIFI, Hifi, HifiProcess
 
 
 def test_the_list_of_commands_imports_none_of_them_and_names_all() -> None:
@@ -32,6 +35,30 @@ def test_it_prints_the_version_of_the_project() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     done = subprocess.run([*HIFI, "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == f"hifi {project['version']}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"), [(("--version",), 0), (("scorecard",), 1), (("get", "pipes"), 2)]
+)
+def test_a_command_of_this_process_answers_as_one_of_its_own(
+    arguments: tuple[str, ...], status: int, tmp_path: Path
+) -> None:
+    settings = {"HIFI_OBSERVE_URL": "http://127.0.0.1:9", "HIFI_CONTEXTS": str(tmp_path / "contexts.yaml")}
+    here, there = (kind(None, settings).run(*arguments) for kind in (Hifi, HifiProcess))
+    assert here.returncode == there.returncode == status
+    assert (here.stdout, here.stderr) == (there.stdout, there.stderr)
+
+
+def test_a_command_of_this_process_leaves_it_as_it_was() -> None:
+    def state() -> list[object]:
+        root, handled = logging.getLogger(), [signal.getsignal(each) for each in signal.valid_signals()]
+        streams = [sys.argv, sys.stdin, sys.stdout, sys.stderr, sys.excepthook]
+        return [dict(os.environ), Path.cwd(), streams, root.handlers, root.level, handled]
+
+    before = state()
+    done = Hifi(None, {"HIFI_BOOTSTRAP": "127.0.0.1:9"}).run("get", "pipe", "x", "--server", "nowhere")
+    assert (done.returncode, "HIFI_BOOTSTRAP" in os.environ) == (1, False), done
+    assert state() == before
 
 
 # All in one process: to start one for each took most of a minute.

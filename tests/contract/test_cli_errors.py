@@ -13,7 +13,7 @@ from scripts.local.side import Side
 from scripts.local.twins.place import Twins
 from shared.kafka.admin import admin_client
 from shared.kafka.errors import KafkaUnavailableError, kafka_errors_explained
-from tests.harness.command_line import HIFI, without_settings
+from tests.harness.command_line import HIFI, Done, run_here, without_settings
 
 NOWHERE = "http://127.0.0.1:9"
 PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 24, 1, 2
@@ -28,16 +28,26 @@ def obey_file_modes() -> None:
 
 def failed(arguments: Sequence[object], **environment: str) -> tuple[int, str]:
     """Exit status and the line on stderr of a command that fails."""
-    done = subprocess.run(
-        [*HIFI, *map(str, arguments)],
-        env=without_settings() | environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-        preexec_fn=obey_file_modes,
+    return answer(run_here([*map(str, arguments)], without_settings() | environment))
+
+
+def failed_process(arguments: Sequence[object]) -> tuple[int, str]:
+    """The same of a process, with what the Kafka client writes to stderr; file modes apply to it."""
+    return answer(
+        subprocess.run(
+            [*HIFI, *map(str, arguments)],
+            env=without_settings(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+            preexec_fn=obey_file_modes,
+        )
     )
+
+
+def answer(done: Done) -> tuple[int, str]:
     (line,) = done.stderr.splitlines()
     return done.returncode, line
 
@@ -53,7 +63,7 @@ def test_a_side_without_brokers_is_named_with_the_command_that_starts_it(
     command: Sequence[str], tmp_path: Path
 ) -> None:
     Side(root=tmp_path, port=free_base()).create()
-    status, line = failed([*command, "--data", tmp_path])
+    status, line = failed_process([*command, "--data", tmp_path])
     assert status == 1
     assert line.startswith("error the side is not running: no broker answers at 127.0.0.1:")
     assert "start it with `hifi up`" in line
@@ -141,7 +151,7 @@ def test_a_folder_without_permission_is_named(tmp_path: Path) -> None:
     lock.parent.mkdir()
     lock.touch()
     lock.chmod(0)
-    status, line = failed(["down", "--data", tmp_path])
+    status, line = failed_process(["down", "--data", tmp_path])
     assert status == 1
     assert line.startswith(f"error {lock} cannot be read: Permission denied; use another --data")
 

@@ -1,7 +1,6 @@
 """`hifi members`, `invite`, and `login` by an invitation and by an issuer, against a real management API."""
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -27,13 +26,6 @@ assert httpx.get(back).status_code == 200
 @pytest.fixture
 def tenant() -> str:
     return f"t{uuid4().hex[:8]}"
-
-
-@pytest.fixture(scope="module")
-def api(dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiProcess]:
-    process = ApiProcess(tmp_path_factory.mktemp("api"), dynamodb_local)
-    yield process
-    process.kill()
 
 
 def command(api: ApiProcess, folder: Path, token: str = "", **more: str) -> Hifi:

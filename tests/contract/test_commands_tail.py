@@ -10,13 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.contract.management.api_process import ANY, ApiProcess
-from tests.contract.management.conftest import side_api
 from tests.contract.management.side_records import make_pipes, put_event
 from tests.harness.command_line import HIFI, Hifi
 from tests.harness.topics import Topics
 from tests.harness.waiting import eventually
-
-__all__ = ["side_api"]
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from infra.workloads.values import env_file, release_values, side_values
 from scripts.load.receiver import Receiver, running
 from tests.deploy.aws.server import LocalAws, serving
 from tests.deploy.terraform import environment as terraform_environment
-from tests.harness.command_line import Hifi
+from tests.harness.command_line import HifiProcess
 from tests.harness.live_side import LiveSide
 from tests.harness.waiting import eventually
 
@@ -256,6 +256,6 @@ def _posted(live: LiveSide) -> bool:
 
 def _scored(live: LiveSide) -> bool:
     """Whether the tenant's card of today has the delivery."""
-    card = Hifi(live.side.root, {}).json("scorecard", "--tenant", "acme")
+    card = HifiProcess(live.side.root, {}).json("scorecard", "--tenant", "acme")
     assert card["lost"] == 0
     return bool(card["delivered"] >= 1)

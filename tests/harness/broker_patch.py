@@ -7,12 +7,12 @@ from scripts.local.processes.programs import BROKERS
 from scripts.local.side import Side
 from scripts.local.twins.broker_restart import restart_broker
 from shared.contracts.scorecard import MinuteCard
-from tests.harness.command_line import Hifi
+from tests.harness.command_line import HifiProcess
 
 
 def patch_brokers(side: Side) -> None:
     """Restart each broker once every replica is in sync again; returns after the last one."""
-    hifi = Hifi(side.root, {})
+    hifi = HifiProcess(side.root, {})
     begun = hifi.run("maintenance", "begin", "--reason", "brokers, one by one", "--for", "30m")
     assert begun.returncode == 0, begun.stderr
     for broker in BROKERS:

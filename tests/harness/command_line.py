@@ -1,13 +1,33 @@
-"""`hifi` as a user runs it: a process with its output captured."""
+"""`hifi` as a user runs it, with its output captured: in this process, or as a process of its own.
 
+The rule: `Hifi` wherever a test looks at a command's answer, because to start Python and to import a command
+costs far more than most commands do. `HifiProcess` where the process matters: signals, a terminal, output
+while it runs, several at once, permissions, what a library in C writes; and once for each panel of the help
+page, whose commands are otherwise the same functions.
+"""
+
+import io
 import json
+import logging
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
+from unittest.mock import patch
 
-HIFI: Final = (sys.executable, "-m", "scripts.cli")
+from scripts.cli.main import main
+
+_PACKAGE: Final = "scripts.cli"
+HIFI: Final = (sys.executable, "-m", _PACKAGE)
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_QUIETED: Final = "shared.kafka"
+"""The logger that commands give a handler of their own."""
+
+Done = subprocess.CompletedProcess[str]
 
 
 def without_settings() -> dict[str, str]:
@@ -16,16 +36,28 @@ def without_settings() -> dict[str, str]:
 
 
 class Hifi:
-    """The command in one folder, with an environment of its own."""
+    """The command in one folder, with an environment of its own, run in this process."""
 
     def __init__(self, folder: Path | None, environment: dict[str, str]) -> None:
         """`folder` is that of the side; None leaves it open which side is meant."""
         self._data = () if folder is None else ("--data", str(folder))
         self.environment = without_settings() | {"COLUMNS": "200"} | environment
 
-    def run(
-        self, *arguments: str, stdin: str = "", timeout: float = 300
-    ) -> "subprocess.CompletedProcess[str]":
+    def run(self, *arguments: str, stdin: str = "") -> Done:
+        """Run it to its end."""
+        return run_here([*arguments, *self._data], self.environment, stdin)
+
+    def json(self, *arguments: str) -> Any:
+        """Run it with `--json`; it must succeed."""
+        done = self.run(*arguments, "--json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+
+class HifiProcess(Hifi):
+    """The same as a process."""
+
+    def run(self, *arguments: str, stdin: str = "", timeout: float = 300) -> Done:
         """Run it to its end; `timeout` in seconds."""
         return subprocess.run(
             [*HIFI, *arguments, *self._data],
@@ -37,8 +69,53 @@ class Hifi:
             check=False,
         )
 
-    def json(self, *arguments: str) -> Any:
-        """Run it with `--json`; it must succeed."""
-        done = self.run(*arguments, "--json")
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
+
+def run_here(arguments: Sequence[str], environment: dict[str, str], stdin: str = "") -> Done:
+    """Run the command in this process; an exception that is none of its answers is raised."""
+    with _own_process(arguments, environment, stdin) as (out, err):
+        try:
+            main()
+            status: Any = None
+        except SystemExit as end:
+            status = end.code
+    code = status if isinstance(status, int) else int(status is not None)
+    said = [each.buffer.getvalue().decode() for each in (out, err)]
+    return subprocess.CompletedProcess(list(arguments), code, *said)
+
+
+class _Captured(io.TextIOWrapper):
+    """Standard output or error, kept in memory and written through."""
+
+    buffer: io.BytesIO
+
+    def __init__(self) -> None:
+        super().__init__(io.BytesIO(), encoding="utf-8", write_through=True)
+
+
+@contextmanager
+def _own_process(
+    arguments: Sequence[str], environment: dict[str, str], stdin: str
+) -> Iterator[tuple[_Captured, _Captured]]:
+    """What a command finds in a process of its own, and may change there; afterwards all is as before."""
+    out, err, root = _Captured(), _Captured(), logging.getLogger()
+    handlers = {number: signal.getsignal(number) for number in _SIGNALS}
+    own = {
+        "argv": ["__main__.py", *arguments],
+        "stdin": io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8"),
+        "stdout": out,
+        "stderr": err,
+        "excepthook": sys.excepthook,  # typer sets one
+    }
+    with (
+        patch.dict(os.environ, environment, clear=True),
+        patch.multiple(sys, **own),
+        patch.multiple(sys.modules["__main__"], __package__=_PACKAGE),  # usage errors name the program by it
+        # Those of pytest would keep from stderr what a process without handlers writes there.
+        patch.multiple(root, handlers=[], level=logging.WARNING),
+        patch.multiple(logging.getLogger(_QUIETED), handlers=[]),
+    ):
+        try:
+            yield out, err
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)

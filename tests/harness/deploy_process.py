@@ -75,7 +75,7 @@ class DeployProcess(ServiceProcess):
             "HIFI_BACKEND": "tests.harness.deploy_process:fake_backend",
             "HIFI_DOCUMENTS_TABLE": table,
             "HIFI_DOCUMENTS_ENDPOINT": endpoint,
-            "HIFI_DEPLOY_SECONDS": "0.05",
+            "HIFI_DEPLOY_SECONDS": "0.1",
             "HIFI_LEASE_SECONDS": "1",
             "HIFI_ACTIVITY_SECONDS": "1",
             "HIFI_TURN_SECONDS": str(patience),

@@ -9,7 +9,7 @@ from pipelines.data.retry.drain_rate import MIN_RECORDS
 from scripts.experiments.outage.outage import OutagePlan, run
 from scripts.load.fault_injection import FaultInjection, parse_rule
 from scripts.load.receiver import Receiver, running
-from tests.harness.command_line import Hifi
+from tests.harness.command_line import HifiProcess
 from tests.harness.live_side import LiveSide
 from tests.harness.waiting import eventually
 from tests.integration.held_event import post
@@ -39,7 +39,7 @@ def test_a_destination_that_was_down_gets_everything_and_the_others_notice_nothi
 
 def hifi(live: LiveSide, *arguments: str) -> Any:
     """The command's JSON."""
-    return Hifi(live.side.root, {}).json(*arguments)
+    return HifiProcess(live.side.root, {}).json(*arguments)
 
 
 def with_failure(live: LiveSide, name: str) -> Any:

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.command_line import Hifi
+from tests.harness.command_line import HifiProcess
 from tests.harness.live_side import LiveSide
 
 pytestmark = pytest.mark.proof
 
 
 def demo(live: LiveSide, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    return Hifi(live.side.root, {}).run("demo", *arguments, timeout=240)
+    return HifiProcess(live.side.root, {}).run("demo", *arguments, timeout=240)
 
 
 def test_generated_events_are_all_delivered_and_the_side_goes_on(live: LiveSide) -> None:

@@ -16,7 +16,7 @@ from scripts.local.executor.count import executor_count
 from scripts.local.process_marks import kill
 from scripts.local.processes.spark_programs import EXECUTORS, WORKERS
 from scripts.local.workers import DRAIN_SECONDS, running_workers
-from tests.harness.command_line import Hifi
+from tests.harness.command_line import HifiProcess
 from tests.harness.live_side import LiveSide
 from tests.harness.waiting import eventually
 from tests.integration.scene import Scene, end_with_a_pipe
@@ -34,7 +34,7 @@ BACK_SECONDS = 240
 def test_workers_are_added_killed_and_drained_while_a_side_delivers(tmp_path: Path) -> None:
     live = LiveSide.fresh(tmp_path, "--workers", "1", "--parts", "chain")
     url = live.side.spark_url
-    hifi = Hifi(live.side.root, {})
+    hifi = HifiProcess(live.side.root, {})
 
     def scale(workers: int) -> None:
         done = hifi.run("scale", "--workers", str(workers), timeout=SCALE_SECONDS)

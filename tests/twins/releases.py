@@ -9,7 +9,7 @@ from scripts.deployer.client import DeployerClient
 from shared.contracts.release_steps import Step
 from shared.contracts.releases import Release
 from shared.runtime.clock import wall_clock
-from tests.harness.command_line import Hifi
+from tests.harness.command_line import HifiProcess
 from tests.harness.live_twins import LiveTwins
 from tests.harness.waiting import eventually
 
@@ -20,7 +20,7 @@ class Releases:
     """The commands, and how long each step of a release took."""
 
     def __init__(self, live: LiveTwins) -> None:
-        self._hifi = Hifi(live.twins.root, {})
+        self._hifi = HifiProcess(live.twins.root, {})
         self._client = DeployerClient(live.twins.root, wall_clock)
 
     def run(self, *arguments: str) -> dict[str, Any]:

@@ -252,7 +252,7 @@ def run(url: str | None, examples: int) -> None:
 
 
 def test_a_release_among_rivals_has_never_two_hands_on_a_side_and_ends(dynamodb_local: str) -> None:
-    run(dynamodb_local, 4)
+    run(dynamodb_local, 2)
 
 
 @pytest.mark.proof

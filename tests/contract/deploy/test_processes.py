@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -19,7 +18,7 @@ from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.release_store import ReleaseStore
 from shared.runtime.clock import wall_clock
 from shared.runtime.metrics import DeployMetric
-from tests.harness.command_line import HIFI
+from tests.harness.command_line import Done, Hifi, HifiProcess
 from tests.harness.deploy_process import DeployProcess
 from tests.harness.fake_world import DARK, LIGHT, OLD, Bad, badly_ended, doubled, new_world, read_world
 from tests.harness.kept_lease import assert_kept
@@ -61,12 +60,12 @@ class Deployers:
     def ask(self, kind: Kind, version: str = "") -> Release:
         return self.store.request(Request(kind=kind, version=version, by="ann"), wall_clock)
 
-    def until(self, reached: Callable[[Release], bool], what: str) -> Release:
+    def until(self, reached: Callable[[Release], bool], what: str, every: float | None = None) -> Release:
         def holds() -> bool:
             found = self.store.current()
             return found is not None and reached(found)
 
-        eventually(holds, SECONDS, what, every=0.02)
+        eventually(holds, SECONDS, what, every)
         found = self.store.current()
         assert found is not None
         return found
@@ -143,7 +142,7 @@ def test_killed_at_every_step_a_release_ends_in_a_whole_state(
     killed: set[Step] = set()
     while True:
         release = deployers.until(
-            lambda each: each.ended or (each.step not in killed and bool(each.owner)), "a new step"
+            lambda each: each.ended or (each.step not in killed and bool(each.owner)), "a new step", 0.02
         )
         if release.ended:
             break
@@ -154,21 +153,18 @@ def test_killed_at_every_step_a_release_ends_in_a_whole_state(
     deployers.whole(side, serves)
 
 
-def hifi(deployers: Deployers, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    settings = {
-        "HIFI_DOCUMENTS_TABLE": deployers.table,
-        "HIFI_DOCUMENTS_ENDPOINT": deployers.endpoint,
-        "PATH": "/usr/bin:/bin",
-    }
-    return subprocess.run(
-        [*HIFI, *arguments], capture_output=True, text=True, env=settings, check=False, timeout=SECONDS
-    )
+def settings(deployers: Deployers) -> dict[str, str]:
+    return {"HIFI_DOCUMENTS_TABLE": deployers.table, "HIFI_DOCUMENTS_ENDPOINT": deployers.endpoint}
+
+
+def hifi(deployers: Deployers, *arguments: str) -> Done:
+    return Hifi(None, settings(deployers)).run(*arguments)
 
 
 def test_commands_deploy_a_version_follow_it_and_show_both_sides(deployers: Deployers) -> None:
     process = deployers.start()
     eventually(lambda: bool(deployers.store.sides()), SECONDS, "the deployer shows both sides")
-    done = hifi(deployers, "deploy", NEW)
+    done = HifiProcess(None, settings(deployers)).run("deploy", NEW)
     assert done.returncode == 0, done.stderr
     assert "watch half (" in done.stderr
     assert "2.0 on green" in done.stdout

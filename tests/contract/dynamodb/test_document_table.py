@@ -255,7 +255,10 @@ def timeout_of(stored: StoredDocument) -> float | None:
     return stored.document.timeout_seconds if stored.document else None
 
 
-def test_any_sequence_of_writes_leaves_what_a_dictionary_of_versions_holds(dynamodb_local: str) -> None:
+@pytest.mark.parametrize("examples", [10, pytest.param(200, marks=pytest.mark.proof)])
+def test_any_sequence_of_writes_leaves_what_a_dictionary_of_versions_holds(
+    dynamodb_local: str, examples: int
+) -> None:
     table = DocumentTable("model", dynamodb_local)
     table.ensure()
 
@@ -264,6 +267,7 @@ def test_any_sequence_of_writes_leaves_what_a_dictionary_of_versions_holds(dynam
 
     OnTable.table = table
     quiet = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
-    run_state_machine_as_test(
-        OnTable, settings=settings(stateful_step_count=8, deadline=None, suppress_health_check=quiet)
+    chosen = settings(
+        max_examples=examples, stateful_step_count=8, deadline=None, suppress_health_check=quiet
     )
+    run_state_machine_as_test(OnTable, settings=chosen)

@@ -2,11 +2,12 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.contract.management.api_process import NEW, ApiProcess
+from tests.contract.management.api_process import NEW, ApiProcess, running_api
 from tests.harness.scripted_observe import scripted_observe
 
 pytestmark = pytest.mark.timeout(1_300)
@@ -50,13 +51,25 @@ def _filled(api: ApiProcess) -> None:
         assert answer.status == 201, answer.text
 
 
+@pytest.fixture(scope="module")
+def api(
+    configured: str, dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ApiProcess]:
+    """A process of its own: an operator that does anything at all disturbs others."""
+    folder = tmp_path_factory.mktemp("api")
+    with (
+        scripted_observe() as observe,
+        running_api(folder, dynamodb_local, bootstrap=configured, observe_url=observe.url) as process,
+    ):
+        yield process
+
+
 @pytest.mark.parametrize(
     "role", ["operator", *(pytest.param(role, marks=pytest.mark.proof) for role in ("viewer", "nobody"))]
 )
 def test_every_answer_is_one_that_the_description_declares(
-    side_api: ApiProcess, tmp_path: Path, role: str
+    api: ApiProcess, tmp_path: Path, role: str
 ) -> None:
-    api = side_api
     if role == "operator":
         _filled(api)
     token = {"operator": api.operator, "viewer": api.token("0", "viewer"), "nobody": None}[role]

@@ -2,6 +2,7 @@
 
 from typing import Any, ClassVar
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
@@ -121,12 +122,15 @@ class Model(RuleBasedStateMachine):
                 assert held[::-1] == versions
 
 
-def test_any_sequence_of_writes_leaves_what_a_dictionary_of_versions_holds(api: ApiProcess) -> None:
+@pytest.mark.parametrize("examples", [8, pytest.param(100, marks=pytest.mark.proof)])
+def test_any_sequence_of_writes_leaves_what_a_dictionary_of_versions_holds(
+    api: ApiProcess, examples: int
+) -> None:
     class OverHttp(Model):
         pass
 
     OverHttp.api = api
     chosen = settings(
-        max_examples=25, stateful_step_count=8, deadline=None, suppress_health_check=list(HealthCheck)
+        max_examples=examples, stateful_step_count=8, deadline=None, suppress_health_check=list(HealthCheck)
     )
     run_state_machine_as_test(OverHttp, settings=chosen)

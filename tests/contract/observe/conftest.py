@@ -2,11 +2,9 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from shared.dynamodb.client import dynamodb_client
 from tests.harness.observe_process import ObserveProcess
 from tests.harness.service_process import stop_all
 from tests.harness.waiting import eventually
@@ -15,18 +13,8 @@ Start = Callable[..., ObserveProcess]
 
 
 @pytest.fixture
-def store_url(dynamodb_local: str) -> Iterator[str]:
-    """A store without tables of other tests. It is not moto's, which copies a table for each write to it."""
-    client = dynamodb_client(dynamodb_local)
-    others = set(tables(client))
-    yield dynamodb_local
-    for table in set(tables(client)) - others:
-        client.delete_table(TableName=table)
-
-
-def tables(client: Any) -> Iterator[str]:
-    for page in client.get_paginator("list_tables").paginate():
-        yield from page["TableNames"]
+def store_url(own_tables: str) -> str:
+    return own_tables
 
 
 @pytest.fixture

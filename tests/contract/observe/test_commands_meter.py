@@ -1,7 +1,6 @@
 """`hifi scorecard`, `hifi trace` and `hifi destinations` as a user runs them, against a real observe."""
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,12 @@ from shared.contracts.topics import Topic
 from tests.contract.observe.conftest import Start
 from tests.contract.observe.minutes import day_of, ids, recent, settled
 from tests.contract.observe.side import Side
-from tests.harness.command_line import Hifi
+from tests.harness.command_line import Done, Hifi, HifiProcess
 from tests.harness.topics import Topics, pipe_to
 from tests.harness.waiting import eventually, free_port
 
 
-def hifi(url: str, folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+def hifi(url: str, folder: Path, *arguments: str) -> Done:
     return Hifi(folder, {"HIFI_OBSERVE_URL": url}).run(*arguments)
 
 
@@ -37,7 +36,8 @@ def test_scorecard_and_trace_say_what_observe_answers(topics: str, start: Start,
 
     day = day_of(minute)
     eventually(lambda: observe.get(f"/v1/days/{day}?tenant=acme")["minutes"] == 1)
-    done = hifi(observe.url, tmp_path, "scorecard", "--day", day, "--tenant", "acme", "--json")
+    process = HifiProcess(tmp_path, {"HIFI_OBSERVE_URL": observe.url})
+    done = process.run("scorecard", "--day", day, "--tenant", "acme", "--json")
     assert done.returncode == 0, done.stderr
     card = json.loads(done.stdout)
     assert card == observe.get(f"/v1/days/{day}?tenant=acme")

@@ -1,6 +1,6 @@
 """State is stored and restored, whatever happens to process and store in between."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import pytest
 
@@ -92,13 +92,16 @@ def test_late_events_do_not_restart_a_dropped_minute(store_url: str) -> None:
 
 
 @pytest.mark.parametrize("killed", [False, True])
-def test_a_store_that_fails_in_the_middle_loses_nothing(store_url: str, killed: bool) -> None:
+@pytest.mark.parametrize("failures", [(1, 4), pytest.param(range(8), marks=pytest.mark.proof)])
+def test_a_store_that_fails_in_the_middle_loses_nothing(
+    store_url: str, killed: bool, failures: Iterable[int]
+) -> None:
     """After so many writes the store fails; the process continues, or is killed and starts again."""
     whole = ledger(12)
     reference = Meter(store_url, "reference")
     reference.enter(whole)
     assert reference.keeper.save()
-    for writes in range(8):
+    for writes in failures:
         table = f"table-{writes}"
         meter = Meter(store_url, table)
         meter.enter(whole[:20])

@@ -1,4 +1,4 @@
-"""Provision processes over real brokers and moto's DynamoDB."""
+"""Provision processes over real brokers and DynamoDB Local."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from shared.dynamodb.document_table import DocumentTable
-from tests.harness.local_aws import local_aws
 from tests.harness.provision_process import START_SECONDS, ProvisionProcess
 from tests.harness.service_process import stop_all
 from tests.harness.waiting import eventually
@@ -18,9 +17,8 @@ Start = Callable[[], ProvisionProcess]
 
 
 @pytest.fixture
-def endpoint() -> Iterator[str]:
-    with local_aws() as url:
-        yield url
+def endpoint(own_tables: str) -> str:
+    return own_tables
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from itertools import product
 from typing import ClassVar
 from uuid import uuid4
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
@@ -247,14 +248,15 @@ def double_of(side: str) -> str:
     return f"{side}-double"
 
 
+@pytest.mark.parametrize("examples", [4, pytest.param(60, marks=pytest.mark.proof)])
 def test_each_side_shows_a_version_of_the_catalogue_whatever_happens_and_comes_to_the_newest(
-    endpoint: str,
+    endpoint: str, examples: int
 ) -> None:
     class InMemory(Model):
         pass
 
     InMemory.endpoint = endpoint
     chosen = settings(
-        max_examples=12, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
+        max_examples=examples, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
     )
     run_state_machine_as_test(InMemory, settings=chosen)

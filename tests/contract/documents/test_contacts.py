@@ -1,27 +1,23 @@
 """A customer's contact receives the alarms without a restart."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from pipelines.control.observe.alarms.service import open_alarms
 from pipelines.control.observe.dynamodb import Store
 from shared.runtime.clock import wall_clock
+from tests.contract.documents.test_commands_documents import words
 from tests.contract.observe.alarms.conftest import refused, stalled
 from tests.contract.observe.alarms.far import far
-from tests.contract.test_commands_documents import words
 from tests.harness.command_line import Hifi
-from tests.harness.local_aws import local_aws
 from tests.harness.waiting import eventually
 from tests.unit.pipelines.control.observe.alarm_inputs import settings
 
 
 @pytest.fixture
-def store() -> Iterator[Store]:
-    with local_aws() as url:
-        found = Store("alarms", url)
-        found.ensure()
-        yield found
+def store(own_tables: str) -> Store:
+    found = Store("alarms", own_tables)
+    found.ensure()
+    return found
 
 
 def test_a_contact_is_applied_shown_used_and_deleted(topics: str, hifi: Hifi, store: Store) -> None:

@@ -5,7 +5,7 @@ from uuid import uuid4
 import pytest
 import yaml
 
-from tests.contract.test_commands_documents import words
+from tests.contract.documents.test_commands_documents import words
 from tests.harness.command_line import Hifi
 
 

@@ -1,7 +1,6 @@
 """`hifi apply`, `get` and `delete` as a user runs them, with a table, a provisioner and real brokers."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import yaml
@@ -9,8 +8,8 @@ import yaml
 from shared.contracts.document_items import change_of
 from shared.contracts.documents import CANARY, Source, sealed
 from shared.dynamodb.document_table import DocumentTable
-from tests.contract.managed import managed
-from tests.harness.command_line import Hifi
+from tests.contract.management.api_process import running_api
+from tests.harness.command_line import Done, Hifi, HifiProcess
 from tests.harness.topics import Topics
 
 DOCUMENTS = """\
@@ -33,14 +32,14 @@ destination: orders
 """
 
 
-def words(done: subprocess.CompletedProcess[str]) -> list[list[str]]:
+def words(done: Done) -> list[list[str]]:
     assert done.returncode == 0, done.stderr
     return [line.split() for line in done.stdout.splitlines()[1:]]
 
 
 def test_documents_are_applied_shown_changed_and_deleted(hifi: Hifi) -> None:
     kinds = ["source", "destination", "pipe"]
-    assert words(hifi.run("apply", "-", stdin=DOCUMENTS)) == [
+    assert words(HifiProcess(None, hifi.environment).run("apply", "-", stdin=DOCUMENTS)) == [
         [kind, "orders", "1", "created"] for kind in kinds
     ]
     assert words(hifi.run("apply", "-", stdin=DOCUMENTS)) == [
@@ -129,12 +128,12 @@ def test_a_key_of_two_new_sources_is_refused_at_both(hifi: Hifi) -> None:
 
 
 def test_a_destination_on_loopback_is_only_for_a_side_that_allows_it(
-    topics: str, dynamodb_local: str, tmp_path: Path
+    dynamodb_local: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "inner.yaml"
     file.write_text(DOCUMENTS.replace("orders", "inner"))
-    with managed(topics, dynamodb_local, tmp_path, allow_loopback="false") as settings:
-        hifi = Hifi(tmp_path, settings)
+    with running_api(tmp_path, dynamodb_local, allow_loopback="false") as api:
+        hifi = Hifi(None, {"HIFI_SERVER": api.url, "HIFI_TOKEN": api.operator})
         done = hifi.run("apply", str(file))
         assert done.returncode == 1
         assert f"{file}:10: $.options.url: leads to a loopback address; give a public address" in done.stderr

@@ -7,7 +7,7 @@ import pytest
 
 from scripts.documents.topic import read_catalogue
 from shared.contracts.documents import key_digest
-from tests.contract.test_commands_documents import words
+from tests.contract.documents.test_commands_documents import words
 from tests.harness.command_line import Hifi
 
 
