@@ -11,8 +11,8 @@ from tests.console.conftest import UNUSED_PORT
 from tests.console.console_process import ConsoleProcess
 from tests.console.documents import Office
 from tests.console.test_accessibility import faults
+from tests.contract.conftest import side_api
 from tests.contract.management.api_process import ApiProcess
-from tests.contract.management.conftest import side_api
 from tests.contract.management.side_records import make_pipes, put_event, put_letters
 from tests.harness.topics import Topics
 from tests.harness.waiting import eventually

@@ -99,7 +99,7 @@ def _own_process(
     """What a command finds in a process of its own, and may change there; afterwards all is as before."""
     out, err, root = _Captured(), _Captured(), logging.getLogger()
     handlers = {number: signal.getsignal(number) for number in _SIGNALS}
-    own = {
+    own: dict[str, Any] = {
         "argv": ["__main__.py", *arguments],
         "stdin": io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8"),
         "stdout": out,
