@@ -10,7 +10,7 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
-from shared.contracts.patterns import DATA
+from shared.contracts.patterns import ATTRIBUTE, DATA
 
 Action = Literal["redact", "drop", "hash"]
 
@@ -91,5 +91,9 @@ def _check(steps: list[Step]) -> None:
         raise MaskError("names no part of the event; for example $.data.user.email, or $.data for all of it")
     if first in _RECOGNISED_BY:
         raise MaskError(f"`{first}` cannot be masked: hifi and the destination recognise the event by it")
+    if first != DATA and not ATTRIBUTE.fullmatch(first):
+        raise MaskError(
+            f"`{first}` is no attribute, which is of lower-case letters and digits; data, of bytes too, is $.data"
+        )
     if first != DATA and len(steps) > 1:
         raise MaskError(f"`{first}` is an attribute, a text without members; event fields are under $.data")

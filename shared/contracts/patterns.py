@@ -31,7 +31,7 @@ MAX_ALTERNATIVES: Final = 256
 MAX_CONDITIONS: Final = 10_000
 """Conditions of all conjunctions together: each repeats those of the fields beside an `$or`."""
 
-_ATTRIBUTE: Final = re.compile(rf"[a-z0-9]{{1,{MAX_ATTRIBUTE_NAME}}}")
+ATTRIBUTE: Final = re.compile(rf"[a-z0-9]{{1,{MAX_ATTRIBUTE_NAME}}}")
 
 
 class Condition(Struct, frozen=True, kw_only=True):
@@ -107,7 +107,7 @@ def _or(value: object, path: tuple[str, ...], at: str, depth: int) -> Iterator[t
 
 def _check_attribute(name: str, value: object, at: str) -> None:
     """Attributes are flat text with CloudEvents' names."""
-    if not _ATTRIBUTE.fullmatch(name):
+    if not ATTRIBUTE.fullmatch(name):
         raise PatternError(at, "an attribute is lower-case letters and digits; event fields are under data")
     if isinstance(value, dict):
         raise PatternError(at, "an attribute is text and has no members; fields of the event are under data")

@@ -64,6 +64,8 @@ def test_a_path_is_steps(path: str, steps: tuple[Any, ...]) -> None:
         ("$.data[?a==1]", "from character 7"),
         ("$.id", "recognise the event"),
         ("$.source", "recognise the event"),
+        ("$.data_base64", "is no attribute"),
+        ("$.Subject", "is no attribute"),
         ("$.subject.name", "under $.data"),
     ],
 )
