@@ -93,7 +93,7 @@ def _check(steps: list[Step]) -> None:
         raise MaskError(f"`{first}` cannot be masked: hifi and the destination recognise the event by it")
     if first != DATA and not ATTRIBUTE.fullmatch(first):
         raise MaskError(
-            f"`{first}` is no attribute, which is of lower-case letters and digits; data, of bytes too, is $.data"
+            f"`{first}` is no attribute: these are lower-case letters and digits; data of any kind is $.data"
         )
     if first != DATA and len(steps) > 1:
         raise MaskError(f"`{first}` is an attribute, a text without members; event fields are under $.data")
