@@ -61,8 +61,8 @@ _SESSION: Final = {
     "spark.sql.ui.explainMode": "simple",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
     "spark.sql.execution.arrow.maxBytesPerBatch": "16m",
-    # Otherwise each of a query's some hundred expressions also records the line of Python that made it: of
-    # the calls to the JVM by which route's query is built, that is four in ten.
+    # Otherwise each of a query's some hundred expressions also records the line of Python that made it: that
+    # is half of the calls to the JVM by which route's query is built.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.python.worker.reuse": "true",
     "spark.python.daemon.module": worker_daemon.__name__,
@@ -124,6 +124,10 @@ MICROBATCH_FETCH_WAIT_MS: Final = 10
 SOCKET_FOLDER_LENGTH: Final = 60
 """Characters that Spark takes at most for `spark.python.unix.domain.socket.dir`."""
 
+_FUNCTIONS: Final = "org.apache.spark.sql.functions"
+_NAMED_BY_EXPRESSIONS: Final = ("PythonUtils", "PythonSQLUtils", "functions", _FUNCTIONS)
+"""Classes of the JVM, as PySpark writes them."""
+
 REALTIME_LINGER_MS: Final = 25
 MICROBATCH_LINGER_MS: Final = 5
 
@@ -139,13 +143,22 @@ def spark_session(settings: SparkSettings, app: str) -> SparkSession:
     placed = _local() if settings.master.startswith("local") else {}
     for key, value in (_SESSION | checkpoint_settings(settings.checkpoints) | placed).items():
         builder = builder.config(key, value)
-    return (
+    session = (
         # Not `spark.jars`, which are sent to each executor, and whose classes no archive can hold.
         builder.config("spark.driver.extraClassPath", f"{settings.jars}/*")
         .config("spark.driver.memory", settings.driver_memory)
         .config("spark.driver.extraJavaOptions", _java_options(settings, app))
         .getOrCreate()
     )
+    _keep_classes(session)
+    return session
+
+
+def _keep_classes(session: SparkSession) -> None:
+    """Look up once the classes that nearly every expression names: py4j has the JVM search for them at each
+    use, in each of several packages in each of some 300 jars, which was a third of building a query."""
+    for name in _NAMED_BY_EXPRESSIONS:
+        setattr(session._jvm, name, getattr(session._jvm, name))
 
 
 def _java_options(settings: SparkSettings, app: str) -> str:
