@@ -11,6 +11,7 @@ from scripts.local.side import Side
 from scripts.scorecard.observe_client import OBSERVE_URL, observe_url
 from shared.contracts.diamond.stability import Stability
 from shared.contracts.document_items import DOCUMENTS_TABLE
+from shared.runtime.authorities import authorities
 from shared.runtime.errors import OperatorError
 from shared.runtime.side_stability import asked_stability
 
@@ -63,5 +64,5 @@ def stability_of(data: Path) -> Stability:
         url = side_observe_url(data)
     except OperatorError as error:
         return Stability(stable=False, reasons=(str(error),), silent=True)
-    with httpx.Client(base_url=url) as observe:
+    with httpx.Client(base_url=url, verify=authorities(url)) as observe:
         return asked_stability(observe, seconds=_SECONDS)

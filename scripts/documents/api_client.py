@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from shared.contracts.egress_policy import is_loopback
 from shared.contracts.live_tail import HEARTBEAT_SECONDS
+from shared.runtime.authorities import authorities
 from shared.runtime.errors import OperatorError
 
 _TIMEOUT_SECONDS: Final = 30.0
@@ -78,11 +79,12 @@ class ApiClient:
         """
         _check(server.url)
         self.server, self._pause = server, pause
+        https = server.url.startswith("https:")
         self._http = httpx.Client(
             base_url=server.url.rstrip("/"),
             headers={"Authorization": f"Bearer {server.token}"},
             timeout=httpx.Timeout(_TIMEOUT_SECONDS, connect=_CONNECT_SECONDS),
-            verify=ssl.create_default_context() if server.url.startswith("https:") else True,
+            verify=ssl.create_default_context() if https else authorities(server.url),
             trust_env=False,
         )
 

@@ -12,6 +12,7 @@ import msgspec
 from shared.contracts.diamond.stability import SILENT, Stability
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import PipeCard
+from shared.runtime.authorities import authorities
 from shared.runtime.logging import get_logger
 from shared.runtime.side_stability import PATH, asked_stability
 
@@ -25,7 +26,7 @@ class MeterClient:
 
     def __init__(self, url: str | None) -> None:
         """`url` is observe's; None if there is none, which is the same as one that does not answer."""
-        self._http = None if url is None else httpx.Client(base_url=url, timeout=_SECONDS, trust_env=False)
+        self._http = None if url is None else _client(url)
 
     def stability(self) -> Stability:
         """Whether the side is stable; SILENT if observe does not answer."""
@@ -58,3 +59,7 @@ class MeterClient:
 
 def _no_answer(path: str, cause: str) -> None:
     _log.warning("rollouts wait: the meter does not answer", extra={"path": path, "error": cause})
+
+
+def _client(url: str) -> httpx.Client:
+    return httpx.Client(base_url=url, timeout=_SECONDS, verify=authorities(url), trust_env=False)

@@ -9,6 +9,7 @@ import msgspec
 
 from pipelines.management.api.problems import ProblemError
 from shared.contracts.diamond.stability import SILENT, Stability
+from shared.runtime.authorities import authorities
 from shared.runtime.logging import get_logger
 from shared.runtime.side_stability import asked_stability
 
@@ -24,7 +25,7 @@ class ObserveClient:
 
     def __init__(self, url: str | None) -> None:
         """`url` is observe's; None if this API has none."""
-        self._http = None if url is None else httpx.Client(base_url=url, timeout=_SECONDS, trust_env=False)
+        self._http = None if url is None else _client(url)
 
     def get(self, tenant: str, path: str, query: Mapping[str, str | None]) -> bytes:
         """What observe answers to GET `path` about a tenant: JSON.
@@ -68,3 +69,7 @@ def _said(body: bytes) -> str:
         return str(msgspec.json.decode(body)["error"])
     except (msgspec.DecodeError, KeyError, TypeError):
         return "the meter cannot answer this"
+
+
+def _client(url: str) -> httpx.Client:
+    return httpx.Client(base_url=url, timeout=_SECONDS, verify=authorities(url), trust_env=False)

@@ -12,6 +12,7 @@ from msgspec import Struct
 from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.session import Identity
 from shared.contracts.live_tail import HEARTBEAT_SECONDS
+from shared.runtime.authorities import authorities
 
 T = TypeVar("T")
 Document = dict[str, Any]
@@ -193,7 +194,13 @@ class ApiClient:
 
     def _connections(self, most: int, timeout: float) -> httpx.AsyncClient:
         limits = httpx.Limits(max_connections=most)
-        return httpx.AsyncClient(base_url=self.url, timeout=timeout, limits=limits, trust_env=False)
+        return httpx.AsyncClient(
+            base_url=self.url,
+            timeout=timeout,
+            limits=limits,
+            verify=authorities(self.url),
+            trust_env=False,
+        )
 
     async def __aenter__(self) -> Self:
         return self

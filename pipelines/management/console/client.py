@@ -12,6 +12,7 @@ from shared.contracts.destination_health import DestinationHealth
 from shared.contracts.scorecard import DayCard, DayMark, MinuteCard, MinuteFigures, MinuteMark, Now
 from shared.contracts.skew import FieldSkew
 from shared.contracts.timeline import Timeline
+from shared.runtime.authorities import authorities
 
 T = TypeVar("T")
 _CONNECTIONS: Final = 8
@@ -33,6 +34,7 @@ class ObserveClient:
         self._http = httpx.AsyncClient(
             base_url=self.url,
             timeout=timeout,
+            verify=authorities(self.url),
             limits=httpx.Limits(max_connections=_CONNECTIONS),
             trust_env=False,
         )

@@ -17,7 +17,7 @@ def looked(observe: ObserveProcess) -> None:
     eventually(lambda: observe.get("/v1/now")["at_ms"] > at_ms + 1_000)
 
 
-@pytest.mark.parametrize("hours", [25, 100])
+@pytest.mark.parametrize("hours", [25, pytest.param(100, marks=pytest.mark.proof)])
 def test_a_loss_in_an_old_minute_is_an_alarm_also_after_a_restart(
     topics: str, start: Start, store_url: str, hours: int
 ) -> None:
