@@ -38,18 +38,16 @@ class CatalogueReader:
         Raises:
             StoreError: if the table cannot be read; what was read stays.
         """
-        for tenant in tuple(self._read_again):
-            self._keep(tenant, self._table.documents(tenant))
-            self._read_again.discard(tenant)
-        moved = self._moved(self._table.catalogues())
-        while moved:
-            read = {tenant: self._table.documents(tenant) for tenant in moved}
+        found = self._table.catalogues()
+        wanted = {name: found.get(name, 0) for name in (*self._read_again, *self._moved(found))}
+        while wanted:
+            read = {tenant: self._table.documents(tenant) for tenant in wanted}
             found = self._table.catalogues()
-            self._take(moved, read, found)
-            moved = {name: at for name, at in self._moved(found).items() if name not in self._versions}
+            self._take(wanted, read, found)
+            wanted = {name: found[name] for name in self._moved(found) if name not in self._versions}
 
-    def _moved(self, found: Mapping[str, int]) -> Mapping[str, int]:
-        return {name: at for name, at in found.items() if self._versions.get(name) != at}
+    def _moved(self, found: Mapping[str, int]) -> Sequence[str]:
+        return [name for name, at in found.items() if self._versions.get(name) != at]
 
     def forget(self, deletions: Iterable[StoredDocument]) -> None:
         """Take deletions that are old out of the table's documents, and out of memory at the next refresh.
@@ -69,8 +67,12 @@ class CatalogueReader:
     ) -> None:
         """Keep the tenants that did not change during the read."""
         for tenant, documents in read.items():
-            if after.get(tenant) == before[tenant]:
-                self._keep(tenant, documents)
+            if after.get(tenant, 0) != before[tenant]:
+                continue
+            self._keep(tenant, documents)
+            if self._versions.get(tenant, 0) == before[tenant]:
+                self._read_again.discard(tenant)
+            else:
                 self._versions[tenant] = before[tenant]
                 self._read_again.add(tenant)
 

@@ -18,7 +18,7 @@ class BusyTable(DocumentTable):
         found = super().documents(tenant)
         if tenant == BUSY and self.left:
             self.left -= 1
-            self.put(BUSY, len(found) + self.left + 1.0)
+            self.put(BUSY, 1.0 + self.left)
         return found
 
     def put(self, tenant: str, timeout: float) -> None:
@@ -37,21 +37,21 @@ def test_what_others_write_is_read_while_one_tenant_goes_on_writing(
 ) -> None:
     busy = BusyTable(TABLE, endpoint)
     for tenant in (BUSY, QUIET):
-        busy.put(tenant, 20.0)
+        busy.put(tenant, 7.0)
     reader = CatalogueReader(busy)
     reader.refresh()
-    assert timeouts(reader) == {BUSY: 20.0, QUIET: 20.0}
+    assert timeouts(reader) == {BUSY: 7.0, QUIET: 7.0}
 
     busy.left = 5
     for tenant in (BUSY, QUIET):
-        busy.put(tenant, 30.0)
+        busy.put(tenant, 8.0)
     reader.refresh()
     assert busy.left == 4, "one look reads what changes under it once"
-    assert timeouts(reader) == {BUSY: 20.0, QUIET: 30.0}
+    assert timeouts(reader) == {BUSY: 7.0, QUIET: 8.0}
 
     busy.left = 0
     reader.refresh()
-    assert timeouts(reader) == {BUSY: 6.0, QUIET: 30.0}
+    assert timeouts(reader) == {BUSY: 5.0, QUIET: 8.0}
 
 
 def test_a_catalogue_that_was_never_read_is_whole_before_anything_is_decided(
@@ -59,8 +59,8 @@ def test_a_catalogue_that_was_never_read_is_whole_before_anything_is_decided(
 ) -> None:
     busy = BusyTable(TABLE, endpoint)
     for tenant in (BUSY, QUIET):
-        busy.put(tenant, 20.0)
+        busy.put(tenant, 7.0)
     busy.left = 3
     reader = CatalogueReader(busy)
     reader.refresh()
-    assert timeouts(reader) == {BUSY: 2.0, QUIET: 20.0}
+    assert timeouts(reader) == {BUSY: 1.0, QUIET: 7.0}

@@ -7,7 +7,7 @@ from scripts.cli.main import COMMANDS, application
 
 def known(*arguments: str) -> set[str | None]:
     app = application(arguments)
-    return {each.name for each in (*app.registered_commands, *app.registered_groups)}
+    return {each.name for each in app.registered_commands} | {each.name for each in app.registered_groups}
 
 
 def test_a_command_is_set_up_without_reading_the_others() -> None:
