@@ -1,10 +1,9 @@
 """Logs rows of the table that another version wrote and this one cannot read, each once."""
 
+import logging
 from collections.abc import Collection
 
-from shared.runtime.logging import get_logger
-
-_log = get_logger(__name__)
+_log = logging.getLogger(__name__)  # not `get_logger`: workflows, which show sides, install little
 
 
 class UnreadableRows:

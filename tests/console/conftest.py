@@ -11,13 +11,13 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tests.console.console_process import ConsoleProcess
 from tests.console.documents import Office
 from tests.console.people import People
-from tests.contract.conftest import dynamodb_local, patient_tables
+from tests.contract.conftest import dynamodb_local, own_tables, patient_tables
 from tests.contract.management.api_process import ApiProcess, running_api
 from tests.contract.observe.conftest import start, store_url
 from tests.harness.oidc_provider import CLIENT, SECRET, OidcProvider
 from tests.harness.waiting import eventually, free_port
 
-__all__ = ["dynamodb_local", "patient_tables", "start", "store_url"]
+__all__ = ["dynamodb_local", "own_tables", "patient_tables", "start", "store_url"]
 
 StartConsole = Callable[..., ConsoleProcess]
 Open = Callable[..., Page]
