@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from scripts.documents.topic import read_catalogue
 from scripts.local.kafka.cluster import Cluster
 from shared.contracts.topics import topic_specs
 from shared.kafka.admin import ensure_topics
+from shared.kafka.config_topic import publish
 from tests.contract.managed import managed
 from tests.harness.command_line import Hifi
 
@@ -17,9 +19,13 @@ def management(
     brokers: Cluster, dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, str]]:
     """Real brokers, a table, its provisioner and the management API; gives the settings of `hifi`."""
-    ensure_topics(brokers.bootstrap, topic_specs(brokers.side.partitions))
-    with managed(brokers.bootstrap, dynamodb_local, tmp_path_factory.mktemp("management")) as settings:
+    bootstrap = brokers.bootstrap
+    ensure_topics(bootstrap, topic_specs(brokers.side.partitions))
+    before = read_catalogue(bootstrap).entries.keys()
+    with managed(bootstrap, dynamodb_local, tmp_path_factory.mktemp("management")) as settings:
         yield settings
+    left = read_catalogue(bootstrap).entries.keys() - before
+    publish(bootstrap, "test", dict.fromkeys(left), seconds=120)  # other tests use the same brokers
 
 
 @pytest.fixture
