@@ -23,6 +23,9 @@ class ScriptedKafka:
         self.hangs = False
         """Whether it answers nothing."""
 
+        self.connections = 0
+        """Those that are open."""
+
         self.metadata_asked = 0
         self.written = 0
         """Requests with records that it has taken."""
@@ -37,6 +40,7 @@ class ScriptedKafka:
         self._loop.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
         with suppress(asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             while True:
                 (size,) = struct.unpack(">i", await reader.readexactly(4))
@@ -44,6 +48,7 @@ class ScriptedKafka:
                 if not self.hangs:
                     answer = request[4:8] + self._answer(request)
                     writer.write(struct.pack(">i", len(answer)) + answer)
+        self.connections -= 1
         writer.transport.abort()
 
     def _answer(self, request: bytes) -> bytes:

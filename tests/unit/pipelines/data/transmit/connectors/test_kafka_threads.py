@@ -22,7 +22,7 @@ from tests.harness.scripted_kafka import ScriptedKafka
 from tests.harness.waiting import free_port
 from tests.unit.pipelines.data.transmit.transmit_events import event
 
-AMPLE = 60.0
+AMPLE = 240.0
 HOURS = 10_000.0
 
 
