@@ -6,7 +6,7 @@ import pytest
 from hypothesis import strategies as st
 from pyspark.sql import Row, SparkSession
 
-from pipelines.data.route.config_rows import source_rows
+from pipelines.data.route.kept_rows import KeptRows
 from pipelines.data.route.schema import REQUIRED_HEADERS, SOURCE_ROW
 from pipelines.data.route.transforms import outbound
 from shared.contracts import headers as h
@@ -46,7 +46,7 @@ def routed(spark: SparkSession, given: dict[str, tuple[list[Pipe], list[Given]]]
     """By test. One table has the pipes of all, so each has a tenant of its own."""
     cases = given | {_KEYS: ([pipe("all", "keys")], keyed()), _ANY: ([_LOOKING], anything())}
     pipes = [each for of_case, _ in cases.values() for each in of_case]
-    sources = one_partition(spark, source_rows(pipes, 0), SOURCE_ROW)
+    sources = one_partition(spark, KeptRows(lambda bad, why: None).of(pipes, 0), SOURCE_ROW)
     records = [of_case for _, of_case in cases.values()]
     found = by_case(spark, Topic.EVENTS, records, lambda events: outbound(events, sources))
     return dict(zip(cases, map(Routed, records, found), strict=True))

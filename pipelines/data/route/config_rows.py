@@ -1,10 +1,9 @@
 """Pipes to rows of `schema.SOURCE_ROW`, as plain Python values. Pure."""
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from shared.contracts.documents import Catalogue, Pipe, TenantName
+from shared.contracts.documents import Pipe, TenantName
 from shared.contracts.headers import attribute_header
 from shared.contracts.patterns import DATA, Condition, Matcher, compile_pattern
 from shared.contracts.watches import check_watches, watched_names
@@ -13,27 +12,13 @@ from shared.matching.sampling import threshold
 Row = tuple[Any, ...]
 
 
-def source_rows(pipes: Iterable[Pipe], now_ms: int) -> Iterator[Row]:
-    """One row per source that has pipes.
-
-    Args:
-        pipes: of all sources.
-        now_ms: epoch milliseconds, for pipes with a ramp.
-    """
-    by_source: dict[TenantName, list[Pipe]] = defaultdict(list)
-    for pipe in pipes:
-        by_source[pipe.tenant, pipe.source].append(pipe)
-    for source, its_pipes in by_source.items():
-        yield source_row(source, its_pipes, now_ms)
-
-
-def valid_pipes(catalogue: Catalogue, now_ms: int, refused: Callable[[Pipe, str], None]) -> Iterator[Pipe]:
+def valid_pipes(pipes: Iterable[Pipe], now_ms: int, refused: Callable[[Pipe, str], None]) -> Iterator[Pipe]:
     """The pipes that compile; `refused` is called for the others.
 
     The API writes valid documents only, but a document on the topic may come from another version. One bad
     pipe must not stop the others.
     """
-    for pipe in catalogue.pipes.values():
+    for pipe in pipes:
         try:
             source_row((pipe.tenant, pipe.source), [pipe], now_ms)
         except Exception as error:  # a document of another version may fail in any way

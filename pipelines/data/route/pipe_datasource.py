@@ -15,7 +15,8 @@ from confluent_kafka import KafkaException
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from pipelines.data.route.config_rows import Row, source_rows, valid_pipes
+from pipelines.data.route.config_rows import Row
+from pipelines.data.route.kept_rows import KeptRows
 from pipelines.data.route.schema import SOURCE_ROW
 from shared.contracts.documents import Catalogue, Pipe
 from shared.contracts.topics import Topic
@@ -58,6 +59,11 @@ def _beats(bootstrap: str) -> HeartbeatWriter:
     )
 
 
+@cache
+def _rows() -> KeptRows:
+    return KeptRows(_log_refused)
+
+
 class PipesDataSource(DataSource):
     """`spark.read.format("hifi_pipes").option("bootstrap", ...)`: rows of `schema.SOURCE_ROW`."""
 
@@ -91,8 +97,7 @@ class _Reader(DataSourceReader):
         self._await_newest(table)
         if self._beats:  # a rehearsal does not speak for the query at work
             _beats(self._bootstrap).beat(table.position)  # of a view that is no newer than the one used
-        now_ms = wall_clock()
-        return source_rows(valid_pipes(table.view, now_ms, _log_refused), now_ms)
+        return iter(_rows().of(table.view.pipes.values(), wall_clock()))
 
     def _await_newest(self, table: GlobalTable[Catalogue]) -> None:
         """Without it a pipe that another worker had in force could miss the next batch's events."""

@@ -115,7 +115,7 @@ def _refused_documents(found: Sequence[Recorded], now_ms: int) -> int:
         except msgspec.MsgspecError:
             refused += 1
     bad: list[Pipe] = []
-    for _ in valid_pipes(Catalogue(entries), now_ms, lambda pipe, _: bad.append(pipe)):
+    for _ in valid_pipes(Catalogue(entries).pipes.values(), now_ms, lambda pipe, _: bad.append(pipe)):
         pass
     return refused + len(bad)
 
