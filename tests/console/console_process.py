@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.harness.service_process import ServiceProcess, hifi_settings
 
-QUICK = {"look_seconds": "0.3", "observe_timeout": "3"}
+QUICK = {"poll_seconds": "0.3", "observe_timeout": "3"}
 
 
 class ConsoleProcess(ServiceProcess):

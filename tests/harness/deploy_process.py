@@ -19,7 +19,12 @@ from tests.harness.service_process import ServiceProcess
 
 _START: Final = "FAKE_START"
 _GO: Final = "FAKE_GO"
-_LIMITS: Final = ("HIFI_READY_SECONDS", "HIFI_PROVE_SECONDS", "HIFI_WATCH_SECONDS", "HIFI_PATIENCE_SECONDS")
+_LIMITS: Final = (
+    "HIFI_READY_SECONDS",
+    "HIFI_PROVE_SECONDS",
+    "HIFI_WATCH_SECONDS",
+    "HIFI_RELEASE_WAIT_SECONDS",
+)
 _NEVER: Final = "1000000"
 """Seconds of a clock that runs fast: a busy machine fails no release."""
 
@@ -78,7 +83,7 @@ class DeployProcess(ServiceProcess):
             "HIFI_DEPLOY_SECONDS": "0.1",
             "HIFI_LEASE_SECONDS": "1",
             "HIFI_ACTIVITY_SECONDS": "1",
-            "HIFI_TURN_SECONDS": str(patience),
+            "HIFI_LONGEST_RELEASE_LOOK_SECONDS": str(patience),
             "HIFI_WATCH_MINUTES": str(watch_minutes),
             "HIFI_HALF_MINUTES": "1",
             "HIFI_BAKE_MINUTES": "1",

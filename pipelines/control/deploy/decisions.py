@@ -98,5 +98,5 @@ def _impatient(at: Look) -> str:
     if not at.release.carried or at.release.step is Step.PARK or at.release.kind is Kind.BURST_OFF:
         return ""
     waited = (at.now_ms - (at.release.waits_since_ms or at.release.since_ms)) / 1_000
-    too_long = waited > at.policy.patience_seconds
+    too_long = waited > at.policy.release_wait_seconds
     return f"{at.release.step} had to wait {waited:.0f} s: {'; '.join(at.release.waits)}" if too_long else ""

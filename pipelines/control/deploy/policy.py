@@ -25,7 +25,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     prove_seconds: int = 300
     load_test_seconds: int = 1_800
     watch_seconds: int = 1_800
-    patience_seconds: int = 600
+    release_wait_seconds: int = 600
     linger_seconds: int = 120
     outcome_seconds: int = 600
     most_crashes: int = 3
@@ -115,16 +115,16 @@ def pinned(release: Release) -> Mapping[str, str]:
 def seconds_of(step: Step, policy: Policy) -> int | None:
     """After so long a step forward has failed; None if it may take any time."""
     limits: Mapping[Step, int] = {
-        Step.SNAPSHOT: policy.patience_seconds,
+        Step.SNAPSHOT: policy.release_wait_seconds,
         Step.START: policy.ready_seconds,
         Step.READY: policy.ready_seconds,
         Step.PROVE: policy.prove_seconds,
         Step.LOAD_TEST: policy.load_test_seconds,
-        Step.CANARY: policy.patience_seconds,
+        Step.CANARY: policy.release_wait_seconds,
         Step.WATCH: policy.watch_seconds,
-        Step.HALF: policy.patience_seconds,
+        Step.HALF: policy.release_wait_seconds,
         Step.WATCH_HALF: policy.watch_seconds,
-        Step.ALL: policy.patience_seconds,
+        Step.ALL: policy.release_wait_seconds,
         # It ends by itself, unless the sides cannot be asked.
         Step.BAKE: policy.bake_minutes * MINUTE_MS // 1_000 + policy.watch_seconds,
     }

@@ -98,7 +98,7 @@ class Deploy:
         return RenewedLease(
             lease,
             renew_seconds=min(settings.activity_seconds, settings.lease_seconds) / RENEWALS,
-            work_seconds=settings.turn_seconds,
+            work_seconds=settings.longest_release_look_seconds,
             monotonic=self._monotonic,
             also=self._hands.beat,
         )

@@ -32,7 +32,7 @@ class DeploySettings(BaseSettings):
     lease_seconds: float = Field(
         5.0, gt=0, le=60, description="Seconds of silence after which another process takes over."
     )
-    turn_seconds: float = Field(
+    longest_release_look_seconds: float = Field(
         60.0,
         gt=0,
         description="Seconds that one look at the sides may take before another process may take over.",
@@ -57,7 +57,7 @@ class DeploySettings(BaseSettings):
     watch_seconds: int = Field(
         1_800, ge=60, description="Seconds after which a version without a verdict is undone."
     )
-    patience_seconds: int = Field(
+    release_wait_seconds: int = Field(
         600, ge=1, description="Seconds that a release with traffic may wait for others, before it is undone."
     )
     linger_seconds: int = Field(

@@ -24,7 +24,7 @@ async def serve(settings: ConsoleSettings) -> bool:
     """Serve until SIGTERM or SIGINT; False if the port could not be taken."""
     async with AsyncExitStack() as open_clients:
         observe = ObserveClient(settings.observe_url, settings.observe_timeout)
-        pollers = Pollers(await open_clients.enter_async_context(observe), settings.look_seconds, wall_clock)
+        pollers = Pollers(await open_clients.enter_async_context(observe), settings.poll_seconds, wall_clock)
         management = None if settings.api is None else ApiClient(settings.api, settings.api_timeout)
         if management is not None:
             await open_clients.enter_async_context(management)

@@ -46,7 +46,7 @@ class ConsoleSettings(BodySettings):
         "openid email profile",
         description="Scopes to ask the issuer for; some renew a session only with offline_access.",
     )
-    look_seconds: float = Field(
+    poll_seconds: float = Field(
         5.0, ge=0.2, le=60, description="Seconds between two polls of observe while a page is open."
     )
     access_seconds: float = Field(

@@ -34,7 +34,7 @@ from tests.harness.release_world import START_MS
 SIDES = (LIGHT, DARK)
 RIVALS: list[Actor] = [actor for actor in Actor if actor is not Actor.DEPLOYER]
 WANTED = [action for action in Action if ACTORS[action] is not Actor.DEPLOYER]
-POLICY = Policy(watch_minutes=1, half_minutes=1, bake_minutes=1, patience_seconds=10_000)
+POLICY = Policy(watch_minutes=1, half_minutes=1, bake_minutes=1, release_wait_seconds=10_000)
 TURNS = 3_000
 Found = Activity | Waits
 
