@@ -82,7 +82,9 @@ def test_a_side_without_a_management_api_is_named_with_the_command_that_starts_i
     assert "start it with `hifi up`" in line
 
 
-@pytest.mark.parametrize("command", [("get",), SEND, ("scorecard",), ("destinations",), ("trial", "tier")])
+@pytest.mark.parametrize(
+    "command", [("get",), SEND, ("scorecard",), ("destinations",), ("trial", "retry-cost")]
+)
 def test_a_folder_without_a_side_is_named(command: Sequence[str], tmp_path: Path) -> None:
     status, line = failed([*command, "--data", tmp_path])
     assert status == 1

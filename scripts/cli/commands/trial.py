@@ -18,7 +18,7 @@ from scripts.experiments.harness.output import report, say, to_json
 from scripts.experiments.harness.pairs import ratios_text
 from scripts.experiments.harness.percentiles import Quantiles
 from scripts.experiments.outage import outage as outages
-from scripts.experiments.outage import retry_cost as tiers
+from scripts.experiments.outage import retry_cost as retry_costs
 from scripts.local.connection import side_bootstrap
 from scripts.local.side import Side
 from scripts.local.warmup.warmup import is_warming
@@ -56,7 +56,7 @@ def outage(  # noqa: PLR0913, PLR0917 - one parameter an option
 
 
 @GROUP.command()
-def tier(  # noqa: PLR0913, PLR0917 - one parameter an option
+def retry_cost(  # noqa: PLR0913, PLR0917 - one parameter an option
     rate: Annotated[int, typer.Option(min=1, help="Events per second.")] = 200,
     pairs: Annotated[int, typer.Option(min=1, help="Pairs of runs.")] = 5,
     seconds: Annotated[float, typer.Option(min=5, help="Seconds of each run.")] = 40.0,
@@ -68,11 +68,11 @@ def tier(  # noqa: PLR0913, PLR0917 - one parameter an option
 
     Exit status 1 if anything was lost, or if p95 was more than 25 % higher in the median of the pairs.
     """
-    plan = tiers.RetryCostPlan(rate=rate, pairs=pairs, seconds=seconds, percent=percent)
+    plan = retry_costs.RetryCostPlan(rate=rate, pairs=pairs, seconds=seconds, percent=percent)
     with _ready(data) as (side, folder):
-        found = tiers.run(side, plan, folder, say)
+        found = retry_costs.run(side, plan, folder, say)
     ratios = f"p95 with {percent:g} % delayed: {ratios_text(pair.ratio for pair in found.pairs)}"
-    _print(found, (_tier_table(found), ratios), tiers.bounds(found), as_json=as_json)
+    _print(found, (_retry_cost_table(found), ratios), retry_costs.bounds(found), as_json=as_json)
 
 
 @contextmanager
@@ -125,7 +125,7 @@ def _outage_tables(found: outages.OutageResult) -> Iterator[Table]:
     yield drain
 
 
-def _tier_table(found: tiers.RetryCostResult) -> Table:
+def _retry_cost_table(found: retry_costs.RetryCostResult) -> Table:
     table = plain_table("PAIR", "RUN", "LATER", "EVENTS", "P50 MS", "P95 MS", "P99 MS", "LOST")
     for number, pair in enumerate(found.pairs, 1):
         for name, one in (("well", pair.well), ("delayed", pair.delayed)):

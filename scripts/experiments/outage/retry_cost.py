@@ -24,7 +24,7 @@ from shared.contracts.documents import Batch
 from shared.contracts.topics import RETRY_DELAYS
 from shared.runtime.clock import wall_clock
 
-PIPE: Final = "trial-tier"
+PIPE: Final = "trial-retry-cost"
 _SINGLE: Final = Batch(max_events=1)
 """One event per request, so that a share of the requests is that share of the events."""
 
