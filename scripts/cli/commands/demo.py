@@ -10,6 +10,7 @@ from rich.console import Console
 from scripts.cli.commands.options import DATA_DEFAULT, Data
 from scripts.cli.commands.up import described
 from scripts.demo.run import DemoOptions, run_demo
+from scripts.local.addresses import PORTS
 from scripts.local.connection import console_url
 from scripts.local.lock import holder
 from scripts.local.processes.profile import SideProfile
@@ -35,7 +36,7 @@ def demo(  # noqa: PLR0913, PLR0917 one a command-line option
     data: Data = DATA_DEFAULT,
     port: Annotated[
         int | None,
-        typer.Option(envvar="HIFI_PORT", help="First of sixteen ports. [default: as before, or 8080]"),
+        typer.Option(envvar="HIFI_PORT", help=f"First of {PORTS} ports. [default: as before, or 8080]"),
     ] = None,
 ) -> None:
     """Demonstrate hifi: start a side, configure it, send events, deliver them, and prove that none was lost.

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
-from scripts.local.addresses import DEFAULT_PORT
+from scripts.local.addresses import DEFAULT_PORT, PORTS
 from scripts.local.processes.profile import SideProfile
 from scripts.local.processes.spark_programs import WORKERS
 from scripts.local.progress import Progress
@@ -29,7 +29,7 @@ def up(  # noqa: PLR0913, PLR0917  # one for each option
         int | None,
         typer.Option(
             envvar="HIFI_PORT",
-            help="First of 21 ports, which is collect's; of twins that for events. "
+            help=f"First of {PORTS} ports, which is collect's; of twins that for events. "
             "[default: the last one used, or 8080; of twins 8110]",
         ),
     ] = None,
