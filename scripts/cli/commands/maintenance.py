@@ -22,7 +22,10 @@ GROUP = typer.Typer(no_args_is_help=True)
 
 @GROUP.callback()
 def maintenance() -> None:
-    """Say that brokers or machines of the side are being patched, so that releases and scaling wait."""
+    """Say that brokers or machines of the side are being patched, so that releases and ramps wait.
+
+    Scaling does not wait: KEDA, the Cluster Autoscaler and `hifi scale` act at once.
+    """
 
 
 @GROUP.command("begin")

@@ -25,7 +25,7 @@ class Action(StrEnum):
     """What is done to a side."""
 
     PUBLISH = "publish"
-    """Bring documents to the side's topic."""
+    """Bring documents to the side's topic. No process asks for it: that happens whatever the side does."""
 
     RAMP_STEP = "ramp step"
     """Raise the share of a pipe, and see how it does."""
@@ -41,6 +41,8 @@ class Action(StrEnum):
 
     SCALE_OUT = "scale out"
     SCALE_IN = "scale in"
+    """No process asks for either: KEDA, the Cluster Autoscaler and `hifi scale` act at once."""
+
     MAINTAIN = "maintain"
     """Patch brokers or machines."""
 
