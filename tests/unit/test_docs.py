@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import yaml
 
 from pipelines.data.collect.settings import CollectSettings
 from scripts.dashboard.alerts import ALERTS
@@ -167,3 +168,11 @@ def test_every_alert_rule_names_a_section_that_exists() -> None:
     for alert in ALERTS:
         page, _, anchor = alert.steps.partition("#")
         assert anchor in headings(ROOT / page), alert.name
+
+
+def test_the_run_book_builds_the_images_that_the_workflow_builds() -> None:
+    build = re.compile(r"docker buildx build --platform (\S+) --file (\S+)")
+    by_hand = set(build.findall((ROOT / "docs" / "infrastructure.md").read_text()))
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "deploy.yml").read_text())["jobs"]
+    steps = [each.get("with", {}) for each in jobs["images"]["steps"]]
+    assert by_hand == {(each["platforms"], each["file"]) for each in steps if "platforms" in each}
