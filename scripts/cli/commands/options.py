@@ -21,8 +21,8 @@ Server = Annotated[
     typer.Option(
         "--server",
         envvar="HIFI_SERVER",
-        help="URL of a management API (token in HIFI_TOKEN), or a context of `hifi login`; "
-        "`local` is the side in the folder of --data.",
+        help="URL of a management API (token in HIFI_TOKEN or HIFI_TOKEN_FILE), or a context of "
+        "`hifi login`; `local` is the side in the folder of --data.",
     ),
 ]
 """Whose documents: see `scripts.local.documents.documents_at`."""
