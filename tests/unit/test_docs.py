@@ -14,6 +14,8 @@ from scripts.local.side import Side
 from shared.connectors.registry import SPECS
 from shared.contracts.alarms import AlarmKind
 from shared.contracts.documents import Contact, Destination, Pipe, Source
+from shared.contracts.matchers import PatternError, compile_matchers
+from shared.contracts.patterns import compile_pattern
 from shared.contracts.topics import topic_specs
 from shared.contracts.topology import INPUTS, METERING_NODE, OUTPUTS
 from shared.runtime.settings import SideSettings
@@ -33,7 +35,12 @@ _PLACEHOLDER = re.compile(r"\b(NAME|NNNN)\b")
 
 def prose(page: Path) -> str:
     """The text without code blocks."""
-    return _FENCE.sub("", page.read_text())
+    return prose_of(page.read_text())
+
+
+def prose_of(text: str) -> str:
+    """The same of a text."""
+    return _FENCE.sub("", text)
 
 
 def headings(page: Path) -> set[str]:
@@ -98,6 +105,18 @@ def test_every_field_of_a_document_is_described() -> None:
             names = [f"{field.name}.{name}" for name in inner] if inner else [field.name]
             for name in names:
                 assert name in ("name", "tenant") or f"`{name}`" in text, f"{kind.__name__}: {name}"
+
+
+def test_the_page_of_patterns_has_each_operator_and_nothing_that_is_refused() -> None:
+    page = (ROOT / "docs" / "documents.md").read_text().partition("### Patterns")[2].partition("\n## ")[0]
+    (example,) = re.findall(r"(?s)```yaml\n(.*?)```", page)
+    assert compile_pattern(yaml.safe_load(example)["match"])
+    shown = [yaml.safe_load(code) for code in _CODE.findall(prose_of(page)) if code.startswith("{")]
+    assert all(compile_matchers([each], "page") for each in shown)
+    with pytest.raises(PatternError) as refused:
+        compile_matchers([{"no such": 1}], "page")
+    operators = str(refused.value).partition("use one of ")[2].split(", ")
+    assert {name for each in shown for name in each} == set(operators)
 
 
 def test_the_table_of_a_sides_ports_has_each_of_them() -> None:
