@@ -37,6 +37,10 @@ class Counts(Struct, kw_only=True, frozen=True):
     """Dead letters that hifi could have prevented, counted in the same way, with replayed ones; `dead` has
     those alone that lie there now. Earlier versions of observe leave it 0."""
 
+    held_up: int = 0
+    """Deliveries that are not good because their destination failed, so that they wait or waited for another
+    try. They count against the minute, but not against the side: no other version would be faster."""
+
     waiting: int = 0
     under_way: int = 0
     in_time: int = 0
@@ -76,6 +80,12 @@ class Counts(Struct, kw_only=True, frozen=True):
     def slow(self) -> bool:
         """Whether too few were good, not counting lost ones, which break a promise of their own."""
         return self.answered_for > 0 and (self.good + self.lost) / self.answered_for < GOOD_SHARE
+
+    @property
+    def slow_side(self) -> bool:
+        """Whether too few were good, not counting lost ones, nor those that their destination held up."""
+        met = self.good + self.lost + self.held_up
+        return self.answered_for > 0 and met / self.answered_for < GOOD_SHARE
 
     @property
     def broken(self) -> bool:

@@ -76,6 +76,7 @@ def side_minute(card: MinuteCard, used: MinuteUsage) -> SideMinute:
         settled=card.settled,
         total=card.answered_for,
         good=min(card.good, card.answered_for),
+        held_up=card.held_up,
         lost=card.lost,
         under_way=card.under_way,
         doubled=card.doubled,

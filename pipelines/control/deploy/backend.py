@@ -126,6 +126,9 @@ class SideMinute(Struct, frozen=True, kw_only=True):
     """Deliveries that hifi answers for."""
 
     good: int = 0
+    held_up: int = 0
+    """Deliveries that are not good because their destination failed, whatever version sends to it."""
+
     lost: int = 0
     under_way: int = 0
     """Events of which it is not known yet whether they are lost."""

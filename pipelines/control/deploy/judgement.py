@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from pipelines.control.deploy.backend import SideMinute
 from pipelines.control.deploy.minute_values import Pair, costlier, growing, heavier, slower
@@ -59,7 +60,7 @@ def judged(
     pairs = [] if alone else _pairs(target, former)
     ours = [each for each in target if each.minute >= enough.since] if alone else [mine for mine, _ in pairs]
     wrong = _wrongs(target)
-    poor = [*_worse_shares(ours, [theirs for _, theirs in pairs])]
+    poor = [*_worse_shares([*map(_own, ours)] if alone else ours, [theirs for _, theirs in pairs])]
     slow = [*slower(pairs), *costlier(pairs), *heavier(pairs), *growing(target)]
     first, last = (target[0].minute, target[-1].minute) if target else (0, 0)
     bad = [*wrong, *(text for text, _ in poor), *slow]
@@ -93,6 +94,12 @@ def _lacking(ours: Sequence[SideMinute], enough: Enough) -> list[str]:
     if events < enough.events:
         found.append(f"{events:,} of {enough.events:,} events")
     return found
+
+
+def _own(minute: SideMinute) -> SideMinute:
+    """What the version by itself can be judged by. Beside another side both meet the same destinations, and
+    one that fails for the version alone is a fault of the version."""
+    return replace(minute, total=max(minute.good, minute.total - minute.held_up))
 
 
 def _summary(ours: Sequence[SideMinute]) -> str:

@@ -21,7 +21,7 @@ GOOD_MINUTES: Final = 3
 _EVIDENCE: Final[Mapping[AlarmKind, Callable[[MinuteCard], bool]]] = {
     AlarmKind.LOSS: lambda card: card.lost > 0,
     AlarmKind.DOUBLED: lambda card: card.doubled > 0,
-    AlarmKind.BURN: lambda card: card.slow,
+    AlarmKind.BURN: lambda card: card.slow_side,
 }
 """Alarms about minutes that are over, and which minutes they are about."""
 
@@ -64,7 +64,9 @@ def stability(
     meter = [f"the meter is {behind_seconds:.0f} s behind"] if behind else []
     reasons = [_text(each) for each in listed]
     reasons += [
-        f"minute {each.minute} of {each.tenant}: {'; '.join(each.why)}" for each in minutes if each.spent
+        f"minute {each.minute} of {each.tenant}: {'; '.join(each.why)}"
+        for each in minutes
+        if each.spent and (each.lost or each.slow_side)
     ]
     unsettled = [_text(each) for each in listed if each.kind in _UNSETTLED]
     return Stability(
@@ -73,6 +75,22 @@ def stability(
         unsettled=(*unsettled, *meter),
         at_ms=at_ms,
     )
+
+
+def about_the_side(alarms: Iterable[Alarm], cards: Callable[[str], Iterable[MinuteCard]]) -> list[Alarm]:
+    """Open alarms without those on minutes that were slow only because destinations failed.
+
+    Among many customers some destination is always down: there would never be a release.
+
+    Args:
+        alarms: those that are open.
+        cards: of a tenant, the cards that are held.
+    """
+    return [
+        each
+        for each in alarms
+        if each.kind is not AlarmKind.BURN or any(card.slow_side for card in cards(each.tenant))
+    ]
 
 
 def raised_by(alarms: Iterable[Alarm], cards: Callable[[str], Iterable[MinuteCard]]) -> list[Alarm]:

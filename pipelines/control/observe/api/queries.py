@@ -18,7 +18,13 @@ from pipelines.control.observe.storage.repository import Repository
 from shared.contracts.alarms import Alarm, QuietWindow
 from shared.contracts.destination_health import DestinationHealth
 from shared.contracts.diamond.activities import UnderWay
-from shared.contracts.diamond.stability import GOOD_MINUTES, Stability, raised_by, stability
+from shared.contracts.diamond.stability import (
+    GOOD_MINUTES,
+    Stability,
+    about_the_side,
+    raised_by,
+    stability,
+)
 from shared.contracts.documents import OWN_TENANTS
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import (
@@ -162,8 +168,9 @@ class Queries:
         if self._clock() - found.at_ms > _STALE_MS:
             return Stability(stable=False, reasons=(_NOT_JUDGED,), silent=True, at_ms=found.at_ms)
         alarms = self._alarms.listed(ALL_TENANTS, is_open=True)
+        counted = raised_by if since else about_the_side
         return stability(
-            raised_by(alarms, lambda tenant: found.held(tenant, since)) if since else alarms,
+            counted(alarms, lambda tenant: found.held(tenant, since)),
             [card for card in _customers(found) if card.minute >= since],
             found.behind_seconds,
             behind=found.behind,

@@ -99,6 +99,9 @@ _CONNECTIONS: Final[Mapping[str, Remedy]] = {
     ),
 }
 
+_SILENT: Final = frozenset({*ConnectionFailure, "timeout", "breaker_open", "bad_answer"})
+"""Words of tries without an answer that can be read."""
+
 
 def customer_remedy(reason: str) -> Remedy | None:
     """Cause and fix of a permanent failure; None if it is not theirs or not permanent.
@@ -125,6 +128,17 @@ def connection_remedy(reason: str) -> Remedy | None:
     hifi goes on trying: such an event is no dead letter yet, and the cause may pass by itself.
     """
     return _CONNECTIONS.get(reason.partition(" ")[2])
+
+
+def failed_at_destination(reason: str) -> bool:
+    """Whether a try failed for what a destination answered, or because it did not.
+
+    Args:
+        reason: of a retry, such as `503 failed` or `- timeout`. hifi itself says `deadline` and `busy`.
+    """
+    status, _, word = reason.partition(" ")
+    answered = status.isascii() and status.isdigit()
+    return answered or word in _SILENT or customer_remedy(reason) is not None
 
 
 def is_customer_fault(reason: str) -> bool:

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from msgspec import structs
 
-from pipelines.control.observe.ledger.fault_attribution import is_customer_fault
+from pipelines.control.observe.ledger.fault_attribution import failed_at_destination, is_customer_fault
 from pipelines.control.observe.ledger.minute_sums import Lags, MinuteState, merged_lags
 from pipelines.control.observe.ledger.reconciliation_rules import Key, Reconciliation
 from pipelines.control.observe.scorecards.loss_table import (
@@ -143,6 +143,7 @@ def with_replay(first: Counts, second: Counts, *, whole: bool) -> Counts:
         again=both.again,
         quarantined=both.quarantined,
         dead=ends.dead,
+        held_up=known.held_up,
         waiting=ends.waiting,
         under_way=ends.under_way,
         lost=ends.lost,
@@ -164,6 +165,7 @@ def _of_a_pass(state: MinuteState, judgement: Judgement) -> Counts:
         dead=dead(state),
         customer_dead=_first_deaths(state, is_customer_fault),
         hifi_dead=_first_deaths(state, lambda reason: not is_customer_fault(reason)),
+        held_up=_held_up(state),
         waiting=sum(verdict.waiting for verdict in verdicts.values()),
         under_way=under_way,
         lost=sum(verdict.lost for verdict in verdicts.values()),
@@ -182,6 +184,21 @@ def _first_deaths(state: MinuteState, counts: Callable[[str], bool]) -> int:
         if stage in _DEATHS:
             deaths[pipe] += _DEATHS[stage] * sum(n for reason, n in line.reasons.items() if counts(reason))
     return sum(max(0, count) for count in deaths.values())
+
+
+def _held_up(state: MinuteState) -> int:
+    """Of each pipe its failed tries, but no more than are not good: an event may fail several times."""
+    failed: Counter[str] = Counter()
+    for (stage, pipe, _), line in state.lines.items():
+        if stage is Stage.RETRYING:
+            failed[pipe] += sum(n for reason, n in line.reasons.items() if failed_at_destination(reason))
+    return sum(min(tries, _not_good(state, pipe)) for pipe, tries in failed.items())
+
+
+def _not_good(state: MinuteState, pipe: str) -> int:
+    copies = state.count(Stage.FIRST, pipe) + state.count(Stage.FURTHER, pipe)
+    good = sum(line.good for line in state.of((Stage.DELIVERED,), pipe))
+    return max(0, copies - good - dead(state, pipe))
 
 
 def owed(state: MinuteState, judgement: Judgement) -> int:

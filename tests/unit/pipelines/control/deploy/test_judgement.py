@@ -149,6 +149,15 @@ def test_alone_a_version_is_held_to_the_promise() -> None:
     assert judged(dead, [], ENOUGH, alone=True).finding is Finding.GOOD, "a customer's destination"
 
 
+def test_a_destination_that_fails_is_held_against_a_version_only_beside_one_that_reaches_it() -> None:
+    failing = minutes(3, 1_000, good=500, held_up=480)
+    assert judged(failing, [], ENOUGH, alone=True).finding is Finding.GOOD
+    assert judged(failing, failing, ENOUGH).finding is Finding.GOOD
+    assert judged(failing, minutes(3, 1_000), ENOUGH).finding is Finding.BAD
+    late = minutes(3, 1_000, good=500, held_up=100)
+    assert judged(late, [], ENOUGH, alone=True).finding is Finding.BAD
+
+
 def test_versions_that_are_alike_hardly_ever_get_a_bad_verdict() -> None:
     chance = random.Random(7)
     releases, bad = 150, 0

@@ -105,7 +105,7 @@ def test_a_side_is_unstable_while_loss_doubles_a_stall_or_a_burn_is_open(kind: A
 
 
 def test_a_side_is_unstable_after_a_spent_minute_and_while_the_meter_is_behind() -> None:
-    spent = MinuteCard(tenant="acme", minute=5, settled=True, spent=True, why=["p95 is 3 s"])
+    spent = MinuteCard(tenant="acme", minute=5, settled=True, total=9, good=2, spent=True, why=["p95 is 3 s"])
     good = MinuteCard(tenant="acme", minute=6, settled=True)
     assert stability([], [spent, good], 0, behind=False, at_ms=0).reasons == ("minute 5 of acme: p95 is 3 s",)
     assert stability([], [good], 40, behind=True, at_ms=0).reasons == ("the meter is 40 s behind",)

@@ -1,12 +1,23 @@
 """What counts against a side that serves, and what against one that is to be parked."""
 
+from collections.abc import Callable, Iterable
+
 import pytest
 from msgspec.structs import replace
 
 from shared.contracts.alarms import Alarm, AlarmKind, Audience
-from shared.contracts.diamond.stability import SILENT, UNSTABLE, raised_by, settled, stability
+from shared.contracts.diamond.stability import (
+    SILENT,
+    UNSTABLE,
+    about_the_side,
+    raised_by,
+    settled,
+    stability,
+)
 from shared.contracts.documents import CANARY
 from shared.contracts.scorecard import MinuteCard
+
+Counted = Callable[[Iterable[Alarm], Callable[[str], Iterable[MinuteCard]]], list[Alarm]]
 
 
 def alarm(kind: AlarmKind, quiet: str = "") -> Alarm:
@@ -68,6 +79,29 @@ def test_an_alarm_about_minutes_that_do_not_count_is_left_out(kind: AlarmKind, b
     assert raised_by([alarm(kind)], lambda tenant: held[tenant]) == []
     held["acme"].append(bad)
     assert raised_by([alarm(kind)], lambda tenant: held[tenant]) == [alarm(kind)]
+
+
+HELD_UP = MinuteCard(tenant="acme", minute=7, settled=True, total=9, good=2, held_up=7, spent=True)
+
+
+def test_minutes_that_failing_destinations_spend_are_not_held_against_the_side() -> None:
+    assert stability([], [HELD_UP], 0, behind=False, at_ms=7).stable
+    slow_too = replace(HELD_UP, good=1, held_up=7)
+    assert not stability([], [slow_too], 0, behind=False, at_ms=7).stable
+    lost_too = replace(HELD_UP, total=10, lost=1)
+    assert not stability([], [lost_too], 0, behind=False, at_ms=7).stable
+
+
+@pytest.mark.parametrize("counted", [about_the_side, raised_by])
+def test_an_alarm_about_minutes_that_failing_destinations_spent_is_left_out(counted: Counted) -> None:
+    assert counted([alarm(AlarmKind.BURN)], lambda _: [HELD_UP]) == []
+    slow_too = replace(HELD_UP, minute=8, held_up=0)
+    assert counted([alarm(AlarmKind.BURN)], lambda _: [HELD_UP, slow_too]) == [alarm(AlarmKind.BURN)]
+
+
+@pytest.mark.parametrize("kind", sorted(UNSTABLE - {AlarmKind.BURN}))
+def test_a_loss_of_a_minute_that_is_held_no_more_still_counts(kind: AlarmKind) -> None:
+    assert about_the_side([alarm(kind)], lambda _: []) == [alarm(kind)]
 
 
 def test_an_alarm_about_the_present_counts_whatever_the_minutes_were() -> None:

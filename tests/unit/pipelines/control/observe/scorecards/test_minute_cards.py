@@ -50,6 +50,25 @@ def test_undelivered_is_not_good_and_the_card_says_why() -> None:
     ]
 
 
+@pytest.mark.parametrize("outcome", ["waiting", "retried"])
+@pytest.mark.parametrize(("slow", "side"), [(0, False), (50, False), (51, True)])
+def test_a_minute_that_a_failing_destination_spends_does_not_count_against_the_side(
+    outcome: str, slow: int, side: bool
+) -> None:
+    """Neither while its events wait, nor when they have arrived late."""
+    words = {True: outcome, False: "delivered"}
+    world = World().send([str(at) for at in range(slow)], outcomes=lambda _i, _p: "slow")
+    world.send([str(at) for at in range(slow, 1_000)], outcomes=lambda i, _: words[int(i) >= 900])
+    card = card_of(world, world.passed(nodes=()))
+    assert (card.held_up, card.lost) == (100, 0)
+    assert (card.spent, card.slow_side) == (True, side)
+
+
+def test_events_that_fail_again_and_again_are_held_up_once() -> None:
+    world = World(doubled={(Stage.RETRYING, "p1", "a")})
+    assert card_of(world.send(["a", "b"], outcomes=lambda _i, _p: "waiting")).held_up == 2
+
+
 def test_a_single_proven_loss_spends_a_minute() -> None:
     world = World(lost={(Stage.FIRST, "p1", "7")}).send([str(at) for at in range(1_000)])
     card = card_of(world)
