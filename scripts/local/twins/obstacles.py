@@ -14,7 +14,8 @@ from pipelines.control.deploy.backend import Obstacle
 from scripts.local.side import Code, Side
 from scripts.local.twins.readability import Reading
 from scripts.local.twins.recording import recording, write
-from scripts.local.twins.versions import CHECKOUT, NoVersionError, code_of
+from scripts.local.twins.version_names import may_move
+from scripts.local.twins.versions import CHECKOUT, NoVersionError, code_of, commit_of
 
 _SECONDS: Final = 240
 _MODULES: Final = (
@@ -31,7 +32,8 @@ _READABILITY: Final = Path("scripts/local/twins/readability.py")
 
 
 def version_obstacles(version: str, folder: Path, target: Side, serving: Side) -> Sequence[Obstacle]:
-    """Whether a version exists, can be imported with this checkout's packages, and reads what was written.
+    """Whether a version exists under a name that stays its own, can be imported with this checkout's
+    packages, and reads what was written.
 
     Args:
         version: name of the version.
@@ -43,6 +45,10 @@ def version_obstacles(version: str, folder: Path, target: Side, serving: Side) -
         KafkaException, TimeoutError: if the brokers of a side do not answer, or it takes too long.
     """
     try:
+        if may_move(version):
+            # It would be resolved again at each start: the way back would lead to other code.
+            text = f"{version} may come to mean another commit: deploy its commit, {commit_of(version)}"
+            return [Obstacle(text=text, lasting=True)]
         code = code_of(version, folder)
     except NoVersionError as error:
         return [Obstacle(text=str(error), lasting=True)]
