@@ -1,12 +1,13 @@
 """Asks the deployer, through the table that it follows, and reads how far it is."""
 
 import getpass
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
 from scripts.deployer.side_address import side_address, stability_of
+from scripts.local.twins.version_names import released_name
 from shared.contracts.release_requests import Request, RequestRefusedError
 from shared.contracts.release_steps import Kind
 from shared.contracts.releases import Release
@@ -21,10 +22,14 @@ from shared.runtime.errors import OperatorError
 class DeployerClient:
     """The deployer of two sides. Methods raise OperatorError."""
 
-    def __init__(self, data: Path, clock: Clock) -> None:
-        """Those of the table that the environment names, or of the local sides in a folder."""
+    def __init__(self, data: Path, clock: Clock, named: Callable[[str], str] = released_name) -> None:
+        """Those of the table that the environment names, or of the local sides in a folder.
+
+        `named` gives the name for good of a version of local sides.
+        """
         address = side_address(data)
         self._clock = clock
+        self._named = named if address.local else str
         self._store = ReleaseStore(address.table, address.endpoint)
         self._reader = SidesReader(
             address.table, address.endpoint, own=address.side, health=partial(stability_of, data), clock=clock
@@ -36,7 +41,8 @@ class DeployerClient:
         """Ask for a release, or for the end of one.
 
         Raises:
-            OperatorError: if it does not fit what is under way, or no deployer runs.
+            OperatorError: if it does not fit what is under way, no deployer runs, or local sides have no such
+                version.
         """
         with _explained():
             status = deployer_status(self._store.sides(), self._clock())
@@ -44,7 +50,7 @@ class DeployerClient:
             raise _no_deployer()
         asked = Request(
             kind=kind,
-            version=version,
+            version=self._named(version) if version else "",
             replay=replay,
             canary_tenants=list(canary_tenants),
             by=getpass.getuser(),

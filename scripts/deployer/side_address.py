@@ -31,6 +31,9 @@ class SideAddress(Struct, frozen=True, kw_only=True):
     side: str | None
     """None if the environment names a table and no side."""
 
+    local: bool
+    """Whether it is that of a folder on this machine, whose versions are commits of this repository."""
+
 
 def side_address(data: Path) -> SideAddress:
     """What the environment names, or the local side in a folder.
@@ -41,9 +44,9 @@ def side_address(data: Path) -> SideAddress:
     table = os.environ.get(_TABLE)
     if table:
         endpoint = os.environ.get("HIFI_DOCUMENTS_ENDPOINT")
-        return SideAddress(table=table, endpoint=endpoint, side=os.environ.get("HIFI_SIDE"))
+        return SideAddress(table=table, endpoint=endpoint, side=os.environ.get("HIFI_SIDE"), local=False)
     side = Side.load(data)
-    return SideAddress(table=DOCUMENTS_TABLE, endpoint=side.store_url, side=side.name)
+    return SideAddress(table=DOCUMENTS_TABLE, endpoint=side.store_url, side=side.name, local=True)
 
 
 def side_observe_url(data: Path) -> str:

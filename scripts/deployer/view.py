@@ -1,5 +1,6 @@
 """A release and both sides as tables. Pure."""
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -21,6 +22,9 @@ _STATES: Final = {
     SideStatus.UNKNOWN: "yellow",
 }
 _UNKNOWN: Final = "not known"
+_COMMIT: Final = re.compile("[0-9a-f]{40}")
+_SHORT: Final = 12
+"""Characters of a commit that are shown; git knows it by them."""
 
 
 def release_view(release: Release, now_ms: int) -> RenderableType:
@@ -47,9 +51,10 @@ def ending(release: Release, now_ms: int) -> str:
     lasted = duration_text((now_ms - release.asked_ms) / 1_000)
     left = f"; {release.unfinished}" if release.unfinished else ""
     if release.step is Step.DONE:
-        return f"done in {lasted}: {release.version} on {release.target}{left}"
+        return f"done in {lasted}: {_short(release.version)} on {release.target}{left}"
     if not release.back and not release.ended:
-        return f"serves after {lasted}: {release.version} on {release.target}; {release.step} goes on{left}"
+        serves = f"{_short(release.version)} on {release.target}"
+        return f"serves after {lasted}: {serves}; {release.step} goes on{left}"
     return f"undone after {lasted}: {release.back}; {_serves(release)}{left}"
 
 
@@ -61,7 +66,7 @@ def sides_view(sides: Sequence[SideReport]) -> RenderableType:
         said += [each.problem] if each.problem else each.reasons
         table.add_row(
             each.side,
-            Text(_UNKNOWN if each.version is None else printable(each.version or "none")),
+            Text(_UNKNOWN if each.version is None else printable(_short(each.version) or "none")),
             _UNKNOWN if each.share is None else f"{each.share} %",
             Text(state_of(each), style=_STATES[state_of(each)]),
             _UNKNOWN if each.unread is None else f"{each.unread:,} records",
@@ -85,7 +90,7 @@ def history_view(releases: Sequence[Release]) -> RenderableType:
     """The last releases, newest first."""
     table = plain_table("NUMBER", "WHAT", "ASKED BY", "ASKED, UTC", "ENDED", "WHY")
     for each in releases:
-        what = Text(printable(f"{each.kind} {each.version}"))
+        what = Text(printable(f"{each.kind} {_short(each.version)}"))
         why = Text(printable("; ".join(filter(None, (each.back, each.unfinished)))))
         table.add_row(str(each.number), what, Text(each.asked_by), utc_text(each.asked_ms), each.step, why)
     return table
@@ -96,14 +101,19 @@ def _serves(release: Release) -> str:
     if not release.former:
         return "nothing was changed"
     if release.ended and release.log and release.log[-1].step is Step.WAKE:  # the former side did not start
-        return f"{release.version} serves on {release.target}"
-    return f"{release.former_version} serves on {release.former}"
+        return f"{_short(release.version)} serves on {release.target}"
+    return f"{_short(release.former_version)} serves on {release.former}"
+
+
+def _short(version: str) -> str:
+    """A version as it is shown: of a whole commit its beginning."""
+    return version[:_SHORT] if _COMMIT.fullmatch(version) else version
 
 
 def _title(release: Release) -> Text:
     where = f" on {release.target}" if release.target else ""
     first = f", first for {', '.join(release.canary_tenants)}" if release.canary_tenants else ""
-    text = f"{release.kind} {release.version}{where}{first}, asked for by {release.asked_by}"
+    text = f"{release.kind} {_short(release.version)}{where}{first}, asked for by {release.asked_by}"
     return Text(printable(text), style="bold")
 
 

@@ -1,6 +1,7 @@
 """Stores the manifests of a version: `... | python -m scripts.release.publish_version VERSION SIDE BUCKET`.
 
-Reads what kustomize has rendered. A version that is stored already is left as it is if it is the same.
+Reads what kustomize has rendered, and refuses nothing at all: it would be a version that no side can run. A
+version that is stored already is left as it is if it is the same.
 """
 
 import json
@@ -16,18 +17,32 @@ from pipelines.control.backends.aws.versions import VersionStore, version_key
 from shared.dynamodb.client import error_code
 
 
-class OtherVersionError(Exception):
+class NotStoredError(Exception):
+    """A version is not stored; the text says why, and what to do."""
+
+
+class OtherVersionError(NotStoredError):
     """Another version of this name is stored."""
+
+
+class EmptyVersionError(NotStoredError):
+    """Nothing was rendered."""
 
 
 def publish(s3: Any, bucket: str, version: str, side: str, rendered: str) -> None:
     """Store a version's manifests for a side.
 
     Raises:
+        EmptyVersionError: it has no manifests.
         OtherVersionError: another version of this name is stored.
         botocore.exceptions.ClientError: S3 refused.
     """
     manifests = [each for each in yaml.safe_load_all(rendered) if each]
+    if not manifests:
+        raise EmptyVersionError(
+            f"version {version} of {side} has no manifests, and is not stored: "
+            f"`kubectl kustomize infra/workloads/overlays/{side}` shows why"
+        )
     content = json.dumps(manifests).encode()
     try:
         # Only if there is none: a name means one version, whoever else stores it now.
@@ -35,7 +50,13 @@ def publish(s3: Any, bucket: str, version: str, side: str, rendered: str) -> Non
     except ClientError as error:
         if error_code(error) != "PreconditionFailed":
             raise
-        if VersionStore(s3, bucket).manifests(version, side) != manifests:
+        stored = VersionStore(s3, bucket).manifests(version, side)
+        if stored is None:  # a failed rendering was stored once
+            place = f"s3://{bucket}/{version_key(version, side)}"
+            raise OtherVersionError(
+                f"version {version} of {side} is stored without manifests: delete {place}, or name another"
+            ) from error
+        if stored != manifests:
             raise OtherVersionError(
                 f"another version {version} of {side} is stored: name this one anew"
             ) from error
@@ -46,7 +67,7 @@ def main(arguments: Sequence[str]) -> int:
     version, side, bucket = arguments
     try:
         publish(boto3.client("s3"), bucket, version, side, sys.stdin.read())
-    except OtherVersionError as error:
+    except NotStoredError as error:
         sys.stderr.write(f"{error}\n")
         return 1
     return 0

@@ -8,12 +8,13 @@ version=${1:?name the version}
 zone_ids=$(aws ec2 describe-availability-zones --output text \
     --query "AvailabilityZones[?ZoneType=='availability-zone'].[ZoneName,ZoneId]" | tr '\t' '=' | paste -sd,)
 store() {
-    local side=$1 kafka
+    local side=$1 kafka rendered
     kafka=$(scripts/release/kafka_of.sh "$side") || return
     .venv/bin/python -m infra.workloads.values "$side" --bootstrap "${kafka#* }" --zone-ids "$zone_ids" \
         --service-image "${SERVICE_IMAGE:?}" --spark-image "${SPARK_IMAGE:?}" || return
-    kubectl kustomize "infra/workloads/overlays/$side" |
-        .venv/bin/python -m scripts.release.publish_version "$version" "$side" "${VERSIONS:?}"
+    # As a whole before anything is stored: what is stored of a failed rendering would stay.
+    rendered=$(kubectl kustomize "infra/workloads/overlays/$side") || return
+    .venv/bin/python -m scripts.release.publish_version "$version" "$side" "${VERSIONS:?}" <<< "$rendered"
 }
 
 # Either side is tried whatever becomes of the other: a side that has no version cannot go back to it.

@@ -15,8 +15,8 @@ def deploy(
     version: Annotated[
         str,
         typer.Argument(
-            help="What to deploy: on two local sides a commit, a tag or a branch; in AWS the name of a "
-            "stored version."
+            help="What to deploy: on two local sides a commit, or a tag or a branch, whose commit of this "
+            "moment is deployed; in AWS the name of a stored version."
         ),
     ],
     canary_tenants: Annotated[

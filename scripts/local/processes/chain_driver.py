@@ -2,12 +2,9 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Final
-
-from confluent_kafka import KafkaException
 
 from pipelines.control.audit.job import build as build_audit
 from pipelines.control.audit.job import prepare as prepare_audit
@@ -20,6 +17,7 @@ from pipelines.data.transmit.job import build_slow as build_transmit_slow
 from pipelines.data.transmit.job import prepare as prepare_transmit
 from pipelines.data.transmit.job import prepare_slow as prepare_transmit_slow
 from scripts.local.processes.rehearsal import ChainRehearsal
+from scripts.local.processes.topic_wait import wait_for_topics
 from shared.contracts.topics import Topic
 from shared.kafka.admin import admin_client, without_leader
 from shared.runtime.settings import SparkSettings
@@ -48,20 +46,13 @@ _LATER: Final = ("audit",)
 _FIRST: Final = ("route", "ingest", "transmit", "transmit_slow", "audit")
 """Order of starting for a driver that is warm: what takes longest to its first event at the front."""
 
-_LOOK_SECONDS: Final = 0.2
-
 
 def _wait_for_topics(settings: SparkSettings, stopping: threading.Event) -> None:
     """Return once each topic has its leaders, or when the driver is to stop.
 
     Starting Spark takes as long as starting the brokers, so on a local side both start at the same time.
     """
-    admin = admin_client(settings.bootstrap)
-    while not stopping.is_set():
-        with suppress(KafkaException):  # no broker answers yet
-            if not without_leader(admin, Topic):
-                return
-        stopping.wait(_LOOK_SECONDS)
+    wait_for_topics(partial(without_leader, admin_client(settings.bootstrap), Topic), stopping)
 
 
 def _in_order(nodes: Sequence[str]) -> list[str]:

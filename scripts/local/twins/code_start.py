@@ -22,6 +22,7 @@ from scripts.local.twins.background import Background
 from scripts.local.twins.last_words import last_words
 from scripts.local.twins.parking import code_states, is_parked, stop_code
 from scripts.local.twins.place import Twins
+from scripts.local.twins.version_topics import ensure_topics_of
 from scripts.local.twins.versions import NoVersionError, kept_code
 from scripts.local.warmup.warmup import gentle
 
@@ -149,6 +150,8 @@ class CodeStart:
 
     def _replace(self, version: str, progress: Progress) -> None:
         code = self._code_of(version)
+        with progress.step(f"creating topics of {version}"):  # a driver waits for all that it knows
+            ensure_topics_of(code, self.side)
         self._park(progress)
         side = replace(self.side, code=code)
         jars = ensure_jars(lambda _: None)

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from pipelines.control.deploy.backend import Obstacle
 
 _LOOK_AGAIN_SECONDS: Final = 60.0
-"""After so long a version may have become another one: a branch moves."""
+"""After so long a version may have become another one: the checkout was changed."""
 
 Look = Callable[[str, str], Sequence[Obstacle]]
 """Finds the obstacles of a side for a version."""

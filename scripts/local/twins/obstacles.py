@@ -1,10 +1,8 @@
 """What keeps a version from running on a local side, found out before any of its programs is started."""
 
-import os
 import subprocess
-import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +12,9 @@ from pipelines.control.deploy.backend import Obstacle
 from scripts.local.side import Code, Side
 from scripts.local.twins.readability import Reading
 from scripts.local.twins.recording import recording, write
-from scripts.local.twins.versions import CHECKOUT, NoVersionError, code_of
+from scripts.local.twins.version_names import may_move
+from scripts.local.twins.version_python import last_line, run_python, source_of
+from scripts.local.twins.versions import NoVersionError, code_of, commit_of
 
 _SECONDS: Final = 240
 _MODULES: Final = (
@@ -31,7 +31,8 @@ _READABILITY: Final = Path("scripts/local/twins/readability.py")
 
 
 def version_obstacles(version: str, folder: Path, target: Side, serving: Side) -> Sequence[Obstacle]:
-    """Whether a version exists, can be imported with this checkout's packages, and reads what was written.
+    """Whether a version exists under a name that stays its own, can be imported with this checkout's
+    packages, and reads what was written.
 
     Args:
         version: name of the version.
@@ -43,6 +44,10 @@ def version_obstacles(version: str, folder: Path, target: Side, serving: Side) -
         KafkaException, TimeoutError: if the brokers of a side do not answer, or it takes too long.
     """
     try:
+        if may_move(version):
+            # It would be resolved again at each start: the way back would lead to other code.
+            text = f"{version} may come to mean another commit: deploy its commit, {commit_of(version)}"
+            return [Obstacle(text=text, lasting=True)]
         code = code_of(version, folder)
     except NoVersionError as error:
         return [Obstacle(text=str(error), lasting=True)]
@@ -69,7 +74,7 @@ def more_refused(new: Reading, old: Reading) -> Sequence[str]:
 
 def _unreadable(code: Code, target: Side, serving: Side) -> Sequence[str]:
     known = {side.code.version for side in (target, serving) if side.code is not None}
-    if known == {code.version} or not (_source(code) / _READABILITY).exists():
+    if known == {code.version} or not (source_of(code) / _READABILITY).exists():
         return []
     try:
         found = recording((target, serving), target)
@@ -92,42 +97,17 @@ def _reading(code: Code, file: Path) -> tuple[Reading | None, str]:
     """What a version makes of a recording, or why it cannot be said."""
     done = _python(code, "-m", "scripts.local.twins.readability", str(file))
     if done.returncode:
-        return None, _last_line(done.stderr)
+        return None, last_line(done.stderr)
     return msgspec.json.decode(done.stdout.splitlines()[-1], type=Reading), ""
 
 
 def _import_trouble(code: Code) -> str:
     done = _python(code, "-c", f"import {', '.join(_MODULES)}")
-    return _last_line(done.stderr) if done.returncode else ""
+    return last_line(done.stderr) if done.returncode else ""
 
 
 def _python(code: Code, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    """Run Python with a version's own modules and this checkout's packages."""
-    source = _source(code)
     try:
-        return subprocess.run(
-            [sys.executable, *arguments],
-            cwd=source,
-            env=_environment(source),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=_SECONDS,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise TimeoutError(
-            f"version {code.version} was not checked within {_SECONDS} s: the machine is busy"
-        ) from error
-
-
-def _environment(source: Path) -> Mapping[str, str]:
-    return {**os.environ, "PYTHONPATH": str(source), "PYSPARK_PYTHON": sys.executable}
-
-
-def _source(code: Code) -> Path:
-    return code.source or CHECKOUT
-
-
-def _last_line(text: str) -> str:
-    return (text.strip().splitlines() or ["no output"])[-1]
+        return run_python(code, *arguments, seconds=_SECONDS)
+    except TimeoutError as error:
+        raise TimeoutError(f"version {code.version} was not checked: {error}") from error

@@ -26,9 +26,13 @@ class NoVersionError(OperatorError):
 
 
 def checkout_version(repository: Path = CHECKOUT) -> str:
-    """Name of the checkout as it is now: its commit, with `-dirty` if files were changed since."""
+    """Name of the checkout as it is now: its commit, with `-dirty` if files were changed since.
+
+    A tag stands before the commit and never for it: it may be moved.
+    """
     try:
-        return _git(repository, "describe", "--always", "--dirty", f"--abbrev={_SHORT}").decode().strip()
+        found = _git(repository, "describe", "--always", "--long", "--dirty", f"--abbrev={_SHORT}")
+        return found.decode().strip()
     except NoVersionError:
         return "checkout"
 

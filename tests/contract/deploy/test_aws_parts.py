@@ -15,7 +15,7 @@ from pipelines.control.backends.aws.weighted_records import Place, Traffic
 from pipelines.control.backends.canary_metrics import proof
 from pipelines.control.backends.checkpoints import query_positions, write_checkpoint
 from pipelines.control.deploy.backend import FencedError
-from scripts.release.publish_version import OtherVersionError, publish
+from scripts.release.publish_version import EmptyVersionError, OtherVersionError, publish
 from shared.contracts.replay_range import replay_of
 from shared.dynamodb.document_table import DocumentTable
 from shared.runtime.metrics import CanaryMetric
@@ -75,6 +75,21 @@ def test_a_name_means_one_version(s3: Any) -> None:
     assert VersionStore(s3, BUCKET).manifests("2.0", "blue") == [{"kind": "Namespace"}, {"kind": "Service"}]
     with pytest.raises(OtherVersionError, match=r"2\.0 of blue"):
         publish(s3, BUCKET, "2.0", "blue", "kind: Job\n")
+
+
+@pytest.mark.parametrize("rendered", ["", "\n", "---\n---\n"])
+def test_what_a_failed_rendering_leaves_is_not_stored_and_the_name_stays_free(s3: Any, rendered: str) -> None:
+    with pytest.raises(EmptyVersionError, match=r"3\.0 of blue has no manifests"):
+        publish(s3, BUCKET, "3.0", "blue", rendered)
+    publish(s3, BUCKET, "3.0", "blue", "kind: Namespace\n")
+    s3.delete_object(Bucket=BUCKET, Key=version_key("3.0", "blue"))
+
+
+def test_a_version_that_was_stored_without_manifests_is_none_and_is_named(s3: Any) -> None:
+    s3.put_object(Bucket=BUCKET, Key=version_key("4.0", "blue"), Body=b"[]")
+    assert VersionStore(s3, BUCKET).manifests("4.0", "blue") is None
+    with pytest.raises(OtherVersionError, match=rf"delete s3://{BUCKET}/4\.0/blue\.json"):
+        publish(s3, BUCKET, "4.0", "blue", "kind: Namespace\n")
 
 
 def weights(url: str, zone: str) -> FencedWeights:

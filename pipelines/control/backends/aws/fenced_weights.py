@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
@@ -24,14 +24,22 @@ class WeightsFence(Struct, frozen=True, kw_only=True):
     revision: int
 
 
+class _Change(NamedTuple):
+    """A change of Route 53, which puts weights in force."""
+
+    weights: Weights
+    fence: int
+    id: str
+
+
 class FencedWeights:
     """Belongs to one thread."""
 
     def __init__(self, traffic: Traffic, table: str, endpoint: str | None) -> None:
         """`table` holds the fence; `endpoint` is the URL of DynamoDB Local, None is AWS."""
         self._traffic, self._fences = traffic, ItemStore(table, endpoint, WeightsFence)
-        self._change: tuple[Weights, str] | None = None
-        """The last weights that were written, and the change of Route 53 that puts them in force."""
+        self._change: _Change | None = None
+        """The last one that was written; None if that is not known, or none was."""
 
     def weights(self) -> Weights:
         """How the traffic is shared now."""
@@ -66,15 +74,21 @@ class FencedWeights:
         """
         self.claim(fence)
         shares = Weights(**dict(wanted))
-        before = self._traffic.weights()
-        self._refuse_closed(before, shares)
-        if self._change is None or self._change[0] != shares or before != shares:
-            self._change = (shares, self._traffic.set_weights(shares))
+        self._refuse_closed(self._traffic.weights(), shares)
+        change = self._changed(shares, fence)
         until = time.monotonic() + _WAIT_SECONDS
-        while not self._traffic.in_force(self._change[1]):
+        while not self._traffic.in_force(change.id):
             if time.monotonic() > until:
                 raise BackendError("Route 53 has not put the weights in force yet")
             time.sleep(_PAUSE_SECONDS)
+
+    def _changed(self, shares: Weights, fence: int) -> _Change:
+        """The change that brings the weights: the last one, if it was this and none came since."""
+        last, self._change = self._change, None  # what is written now may be in force though it fails
+        if last is None or last[:2] != (shares, fence) or not self._traffic.holds(shares):
+            last = _Change(shares, fence, self._traffic.set_weights(shares))
+        self._change = last
+        return last
 
     def _refuse_closed(self, before: Weights, wanted: Weights) -> None:
         """Whatever its weight, Route 53 would go on sending all to the other side, which is then stopped."""

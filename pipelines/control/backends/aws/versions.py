@@ -1,6 +1,7 @@
 """Manifests of the versions that a side can run, as a release has rendered and stored them.
 
-`VERSION/SIDE.json` in the bucket is a JSON array of Kubernetes objects; what is stored once never changes.
+`VERSION/SIDE.json` in the bucket is a JSON array of Kubernetes objects; what is stored once never changes. An
+empty array, which a failed rendering may have left, is no version: a side with it would run nothing.
 """
 
 import json
@@ -36,5 +37,8 @@ class VersionStore:
                 if error_code(error) in ("NoSuchKey", "404"):
                     return None
                 raise
-            self._read = {key: json.loads(content)}  # one at a time: they are large
+            manifests = json.loads(content)
+            if not manifests:
+                return None
+            self._read = {key: manifests}  # one at a time: they are large
         return self._read[key]

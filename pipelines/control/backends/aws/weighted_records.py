@@ -75,6 +75,18 @@ class Traffic:
         """
         return Weights.parse(self._value(self.place.weights_parameter))
 
+    def holds(self, wanted: Weights) -> bool:
+        """Whether the parameter and each record have these weights.
+
+        They differ if a change was refused, or its writer died, after the first of the two.
+
+        Raises:
+            WrongWeightsError: The parameter holds none.
+            NoRecordsError: The edge stack is not deployed.
+        """
+        records = self._records()
+        return self.weights() == wanted and records == [self._weighted(each, wanted) for each in records]
+
     def set_weights(self, wanted: Weights) -> str:
         """Give each side its weight, at once for both; API and console go to the one with more.
 

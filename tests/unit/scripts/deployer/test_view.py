@@ -105,6 +105,20 @@ def test_both_sides_are_shown_with_units_and_with_who_acts() -> None:
     )
 
 
+def test_a_commit_is_shown_by_its_beginning() -> None:
+    commit = "0123456789ab" + 28 * "c"
+    release = replace(RELEASE, version=commit)
+    state = SideState(side="blue", at_ms=T0, version=commit)
+    shown = [
+        text(sides_view([seen_side(state)])),
+        text(release_view(release, T0)),
+        text(history_view([release])),
+        ending(replace(release, step=Step.DONE), T0),
+    ]
+    for each in shown:
+        assert "0123456789ab " in each and commit not in each
+
+
 def test_a_side_without_a_deployer_is_shown_with_what_is_not_known() -> None:
     health = Stability(stable=False, reasons=["the meter is 90 s behind"], at_ms=T0)
     shown = text(sides_view([lone_side("local", health, T0 + 1)]))

@@ -88,6 +88,17 @@ def test_a_version_is_stored_for_green_though_blue_refuses_it(release: Release) 
     assert any(each.endswith("publish_version 1.2.3 green bucket") for each in calls)
 
 
+def test_nothing_is_stored_of_a_rendering_that_failed(release: Release) -> None:
+    release.program("bin/aws", AWS)
+    release.program("bin/kubectl", f"{STUB}echo 'kind: Namespace'\n[[ $* != *blue* ]]\n")
+    release.program(".venv/bin/python", f'{STUB}[[ $* != *publish_version* ]] || cat >> "$CALLS"\n')
+    status, calls = release.run("publish_version.sh", "1.2.3", **IMAGES)
+    assert status != 0
+    stored = [each for each in calls if "publish_version 1.2.3" in each]
+    assert [each.split()[-2] for each in stored] == ["green"]
+    assert calls[-1] == "kind: Namespace"
+
+
 def test_a_cluster_gets_the_deployer_of_both_sides_and_sparks_secret_once(release: Release) -> None:
     release.program("bin/aws", AWS)
     status, calls = release.run("prepare_cluster.sh", "green", SERVICE_IMAGE="service", DOMAIN="hifi.test")

@@ -130,10 +130,11 @@ def test_the_canary_is_asked_every_five_seconds_at_most(side: Side) -> None:
 
 @pytest.fixture
 def closed() -> AwsBackend:
-    """Green is closed, and 1.0 is the only version. There is no MSK cluster, no EKS cluster and no broker."""
+    """Green is closed, 1.0 is the only version, 0.9 was stored empty. No cluster and no broker is there."""
     s3, ssm = boto3.client("s3"), boto3.client("ssm")
     s3.create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
-    s3.put_object(Bucket=BUCKET, Key=version_key("1.0", "green"), Body=b"[]")
+    s3.put_object(Bucket=BUCKET, Key=version_key("1.0", "green"), Body=b'[{"kind": "Namespace"}]')
+    s3.put_object(Bucket=BUCKET, Key=version_key("0.9", "green"), Body=b"[]")
     ssm.put_parameter(Name=CLOSED, Type="String", Value='["green"]')
     return AwsBackend(settings())
 
@@ -173,3 +174,10 @@ def test_a_version_that_is_not_stored_for_a_side_cannot_be_started_again_there(c
     found = closed.unstartable("blue", "1.0")
     assert "there is no version 1.0 for blue" in found
     assert "scripts/release/publish_version.sh 1.0" in found
+
+
+def test_a_version_that_was_stored_without_manifests_is_none(closed: AwsBackend) -> None:
+    for _ in range(2):
+        lasting = [each.text for each in obstacles(closed, "green", "0.9") if each.lasting]
+        assert lasting == ["there is no version 0.9 for green"]
+        assert "there is no version 0.9 for green" in closed.unstartable("green", "0.9")

@@ -5,7 +5,7 @@ from pathlib import Path
 from scripts.local.side import Code, Side
 from scripts.local.twins.obstacles import more_refused, version_obstacles
 from scripts.local.twins.readability import Reading
-from scripts.local.twins.versions import checkout_version
+from scripts.local.twins.versions import checkout_version, commit_of
 
 OLD = Reading(refused={"events": 2}, records={"events": 100, "outbound": 50})
 
@@ -44,3 +44,10 @@ def test_a_version_that_both_sides_have_run_is_not_read_again(tmp_path: Path) ->
     version = checkout_version()
     sides = [Side(root=tmp_path, port=9, name=name, code=Code(version=version)) for name in ("blue", "green")]
     assert version_obstacles(version, tmp_path, *sides) == []
+
+
+def test_a_name_that_may_move_is_refused_with_the_commit_to_name(tmp_path: Path) -> None:
+    side = Side(root=tmp_path, port=9)
+    (found,) = version_obstacles("HEAD", tmp_path, side, side)
+    assert found.lasting
+    assert found.text == f"HEAD may come to mean another commit: deploy its commit, {commit_of('HEAD')}"

@@ -1,6 +1,5 @@
 """Versions from git: this checkout, and commits in folders of their own."""
 
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,31 +7,18 @@ import pytest
 
 from scripts.local.side import Code
 from scripts.local.twins.place import Twins
+from scripts.local.twins.version_names import may_move, released_name
 from scripts.local.twins.versions import NoVersionError, checkout_version, code_of, kept_code, named
-
-
-def _git(folder: Path, *arguments: str) -> str:
-    identity = ("-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false")
-    done = subprocess.run(
-        ["git", "-C", str(folder), *identity, *arguments], check=True, capture_output=True, text=True
-    )
-    return done.stdout.strip()
+from tests.harness.git_repository import commit_file, git, new_repository
 
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    folder = tmp_path / "repository"
-    folder.mkdir()
-    _git(folder, "init", "--quiet", "--initial-branch=main")
-    for content in ("one", "two"):
-        (folder / "file").write_text(content)
-        _git(folder, "add", "file")
-        _git(folder, "commit", "--quiet", "-m", content)
-    return folder
+    return new_repository(tmp_path / "repository")
 
 
 def test_a_commit_gets_a_folder_of_its_own_once(repository: Path, tmp_path: Path) -> None:
-    _git(repository, "tag", "1.0", "HEAD~1")
+    git(repository, "tag", "1.0", "HEAD~1")
     code = code_of("1.0", tmp_path / "versions", repository)
     assert code.version == "1.0"
     assert code.source is not None
@@ -59,13 +45,56 @@ def test_a_version_that_does_not_exist_is_named(version: str, repository: Path, 
 def test_a_version_is_kept_by_the_side_that_runs_it_though_its_branch_is_gone(
     repository: Path, tmp_path: Path
 ) -> None:
-    _git(repository, "branch", "trial")
+    git(repository, "branch", "trial")
     folder, side = tmp_path / "versions", Twins(root=tmp_path).side("blue")
     runs = replace(side, code=code_of("trial", folder, repository))
-    _git(repository, "branch", "--quiet", "--delete", "--force", "trial")
+    git(repository, "branch", "--quiet", "--delete", "--force", "trial")
     assert kept_code("trial", folder, [side, runs], repository) == runs.code
     with pytest.raises(NoVersionError, match="neither git nor a side has the files of version 'trial'"):
         kept_code("trial", folder, [side], repository)
+
+
+def test_a_version_that_was_named_by_a_branch_is_started_again_as_it_was_though_the_branch_has_moved(
+    repository: Path, tmp_path: Path
+) -> None:
+    folder, blue, green = tmp_path / "versions", *Twins(root=tmp_path).sides
+    version = released_name("main", repository)
+    deployed = replace(green, code=code_of(version, folder, repository))
+    moved = commit_file(repository, "three")
+    for name in ("main", "HEAD"):
+        assert released_name(name, repository) == moved != version, "it is another version by now"
+    # What a switch, a rollback and the way back of a release start: the version of a side, on either side.
+    again = kept_code(version, folder, [blue, deployed], repository)
+    assert again.source is not None
+    assert (again.source / "file").read_text() == "two"
+
+
+def test_a_name_that_may_move_is_known_from_one_that_stays(repository: Path) -> None:
+    commit = git(repository, "rev-parse", "HEAD")
+    git(repository, "tag", "--annotate", "1.0", "-m", "1.0")
+    own = checkout_version(repository)
+    commit_file(repository, "three")
+    for stays in (commit, commit[:12], own, checkout_version(repository)):
+        assert not may_move(stays, repository), stays
+    for moves in ("main", "HEAD", "HEAD~1", "1.0", "@{-0}"):
+        assert may_move(moves, repository), moves
+
+
+def test_a_checkout_at_a_tag_keeps_its_code_though_the_tag_is_moved(repository: Path, tmp_path: Path) -> None:
+    git(repository, "tag", "--annotate", "latest", "-m", "latest")
+    version = checkout_version(repository)
+    commit_file(repository, "three")
+    git(repository, "tag", "--annotate", "--force", "latest", "-m", "latest")
+    again = code_of(version, tmp_path / "versions", repository)
+    assert again.source is not None
+    assert (again.source / "file").read_text() == "two"
+
+
+def test_a_changed_checkout_keeps_its_name_when_it_is_released(repository: Path) -> None:
+    (repository / "file").write_text("three")
+    version = checkout_version(repository)
+    assert released_name(version, repository) == version
+    assert not may_move(version, repository)
 
 
 def test_a_checkout_that_was_changed_since_cannot_be_started_again(repository: Path, tmp_path: Path) -> None:
@@ -73,7 +102,7 @@ def test_a_checkout_that_was_changed_since_cannot_be_started_again(repository: P
     version = checkout_version(repository)
     side = replace(Twins(root=tmp_path).side("blue"), code=code_of(version, tmp_path, repository))
     assert kept_code(version, tmp_path, [side], repository) == side.code
-    _git(repository, "commit", "--quiet", "--all", "-m", "three")
+    git(repository, "commit", "--quiet", "--all", "-m", "three")
     with pytest.raises(NoVersionError, match="bring the checkout back to it, or start the sides again"):
         kept_code(version, tmp_path, [side], repository)
 
