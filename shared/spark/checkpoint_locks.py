@@ -12,7 +12,8 @@ from typing import Any, Final
 import msgspec
 from pyspark.sql import SparkSession
 
-from shared.spark.checkpoint_owners import FOLDER, ProcessId, owner, process_tree
+from shared.runtime.process_id import ProcessId
+from shared.spark.checkpoint_owners import FOLDER, owner, process_tree
 
 _WAITING: Final = "standby"
 

@@ -7,17 +7,11 @@ from typing import Final
 
 import msgspec
 import psutil
-from msgspec import Struct
+
+from shared.runtime.process_id import ProcessId, own_process_id, process_id, process_of
 
 FOLDER: Final = ".drivers"
 """Of the locks, in the folder of the checkpoints."""
-
-
-class ProcessId(Struct, frozen=True):
-    """A process, and no later one with the same number."""
-
-    pid: int
-    created: float
 
 
 def in_use(checkpoints: Path) -> bool:
@@ -35,21 +29,24 @@ def _locked(file: Path) -> bool:
 
 
 def acquired_lately(checkpoints: Path, now: float, seconds: float) -> bool:
-    """Whether a running driver has acquired a node within the last seconds; `now` is epoch seconds."""
-    files = [file for file in (checkpoints / FOLDER).glob("*.owner") if now - file.stat().st_mtime < seconds]
-    return any(map(_acquired, files))
+    """Whether a running driver has acquired a node within the last seconds; `now` is epoch seconds.
+
+    What lies in the future, because the clock was set back, is as long ago as anything.
+    """
+    ages = {file: now - file.stat().st_mtime for file in (checkpoints / FOLDER).glob("*.owner")}
+    return any(_acquired(file) for file, age in ages.items() if abs(age) < seconds)
 
 
 def _acquired(file: Path) -> bool:
     try:
-        return _running(owner(file)[0]) is not None
+        return process_of(owner(file)[0]) is not None
     except msgspec.DecodeError:  # it is being written
         return True
 
 
 def end_processes(processes: tuple[ProcessId, ...]) -> None:
     """SIGKILL these processes and all below them, suspended or not; returns when they have ended."""
-    roots = [each for each in map(_running, processes) if each is not None]
+    roots = [each for each in map(process_of, processes) if each is not None]
     found = {process for root in roots for process in (root, *root.children(recursive=True))}
     for process in found:
         with suppress(psutil.NoSuchProcess):
@@ -67,15 +64,7 @@ def owner(file: Path) -> tuple[ProcessId, ...]:
     return msgspec.json.decode(file.read_bytes(), type=tuple[ProcessId, ...])
 
 
-def _running(wanted: ProcessId) -> psutil.Process | None:
-    try:
-        process = psutil.Process(wanted.pid)
-        return process if process.create_time() == wanted.created else None
-    except psutil.NoSuchProcess:
-        return None
-
-
 def process_tree() -> tuple[ProcessId, ...]:
     """This process and those below it: the JVM, which runs already."""
-    own = psutil.Process()
-    return tuple(ProcessId(each.pid, each.create_time()) for each in (own, *own.children(recursive=True)))
+    below = (process_id(child.pid) for child in psutil.Process().children(recursive=True))
+    return (own_process_id(), *(each for each in below if each is not None))
