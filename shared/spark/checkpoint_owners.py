@@ -1,6 +1,8 @@
 """Which processes have the checkpoints, for those that have no JVM, or none yet; needs no Spark."""
 
 import fcntl
+import time
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -12,6 +14,12 @@ from shared.runtime.process_id import ProcessId, own_process_id, process_id, pro
 
 FOLDER: Final = ".drivers"
 """Of the locks, in the folder of the checkpoints."""
+
+_END_SECONDS: Final = 10.0
+"""Most seconds that a killed process is waited for. The kernel may keep one longer, for a disk; whether
+another driver may work is decided by the locks alone."""
+
+_POLL_SECONDS: Final = 0.02
 
 
 def in_use(checkpoints: Path) -> bool:
@@ -44,14 +52,36 @@ def _acquired(file: Path) -> bool:
         return True
 
 
-def end_processes(processes: tuple[ProcessId, ...]) -> None:
-    """SIGKILL these processes and all below them, suspended or not; returns when they have ended."""
-    roots = [each for each in map(process_of, processes) if each is not None]
-    found = {process for root in roots for process in (root, *root.children(recursive=True))}
+def end_processes(processes: tuple[ProcessId, ...], seconds: float = _END_SECONDS) -> None:
+    """SIGKILL these processes and all below them, suspended or not; returns when they have ended.
+
+    Args:
+        processes: those to end, each with all below it.
+        seconds: after which it returns in any case.
+    """
+    found = _with_all_below(filter(None, map(process_of, processes)))
     for process in found:
         with suppress(psutil.NoSuchProcess):
             process.kill()
-    psutil.wait_procs(found)
+    deadline = time.monotonic() + seconds
+    while not all(map(_has_ended, found)) and time.monotonic() < deadline:
+        time.sleep(_POLL_SECONDS)
+
+
+def _with_all_below(roots: Iterable[psutil.Process]) -> Collection[psutil.Process]:
+    found = set()
+    for root in roots:
+        with suppress(psutil.NoSuchProcess):
+            found |= {root, *root.children(recursive=True)}
+    return found
+
+
+def _has_ended(process: psutil.Process) -> bool:
+    """Whether a process is gone, or only kept until its parent asks for its status, which some never do."""
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE or not process.is_running()
+    except psutil.NoSuchProcess:
+        return True
 
 
 def owner(file: Path) -> tuple[ProcessId, ...]:
