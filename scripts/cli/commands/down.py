@@ -38,6 +38,7 @@ def down(data: Data = DATA_DEFAULT) -> None:
 def _stop(root: Path, pid: int) -> None:
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGTERM)
+        os.kill(pid, signal.SIGCONT)  # or one that Ctrl-Z suspended would never learn of it
     deadline = time.monotonic() + _STOP_SECONDS
     while holder(root) == pid:
         if time.monotonic() > deadline:
