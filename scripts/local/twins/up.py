@@ -65,7 +65,7 @@ def start_twins(
     progress: Progress,
     warm_up_seconds: float,
 ) -> bool:
-    """Start the code of each side that has traffic; the other one stays parked.
+    """Start the code of each side that has traffic, be it of a pinned customer; another one stays parked.
 
     Returns:
         Whether all of it is ready. A warm-up or a meter that fails is said, and the side serves on.
@@ -74,9 +74,9 @@ def start_twins(
         UpError: if another program takes too long.
     """
     ready = True
-    weights, limits = LocalTraffic(twins).state().weights, WarmUpLimits(seconds=warm_up_seconds)
+    opened, limits = LocalTraffic(twins).state().open_sides, WarmUpLimits(seconds=warm_up_seconds)
     for side in twins.sides:
-        if weights[side.name]:
+        if side.name in opened:
             ready &= _start_side(side, supervisors[side.name], twins.profile, progress, limits)
         elif twins.profile is not SideProfile.BROKERS:
             supervisors[side.name].start_program(PROVISION)
