@@ -12,6 +12,9 @@ from shared.runtime.errors import OperatorError
 REFUSED = 1
 """Exit status of a valid request that was not carried out."""
 
+INTERRUPTED = 130
+"""Exit status of a command that a signal ended early, as that of a shell after Ctrl-C."""
+
 _PIPE_WIDTH = 1_000
 
 

@@ -4,10 +4,12 @@ The kind of a test is its folder. Its tier is `proof` if it has that mark, for t
 prove at full size what another proves at a small one; otherwise `test`.
 """
 
+import os
 import time
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from botocore.loaders import JSONFileLoader
@@ -18,6 +20,7 @@ from hypothesis import HealthCheck, settings
 from scripts.local.jars import ensure_jars
 from scripts.local.kafka.cluster import Cluster
 from scripts.local.ports import free_base
+from scripts.local.pyspark_package import with_own_spark
 from scripts.local.side import Side
 from shared.contracts.publish_plan import COMPLETE
 from shared.contracts.topics import Topic, topic_specs
@@ -61,6 +64,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_spark() -> Iterator[None]:
+    """The Spark that is tested is the one that hifi installs, whatever the shell's variables say."""
+    with patch.dict(os.environ, with_own_spark(os.environ), clear=True):
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

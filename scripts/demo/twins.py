@@ -111,7 +111,8 @@ def _demo(root: Path, port: int | None, rate: float, warm_up_seconds: float) -> 
     os.environ.setdefault(_BAKE, "1")  # the deployer that is started waits no longer before it parks a side
     twins = described_twins(root, port, None, SideProfile.ALL)
     with twins_up(twins, progress, warm_up_seconds) as supervisors:
-        start_twins(twins, supervisors, progress, warm_up_seconds)
+        if not start_twins(twins, supervisors, progress, warm_up_seconds):
+            raise OperatorError("a side is not ready, the line above says why: it would spoil the figures")
         progress.say(f"watch it: {twins.edge.console_url}, or `hifi sides --data {root}`")
         good = uvloop.run(run_twins_demo(twins, progress, rate))
         stop_signals_interrupt()  # the event loop has replaced the signal handlers

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from enum import Enum, auto
 from pathlib import Path
-from typing import Final, TextIO
+from typing import TextIO
 
 from msgspec import Struct
 from rich.table import Table
@@ -22,10 +22,6 @@ from shared.runtime.errors import OperatorError
 
 _GRACE_SECONDS = 10.0
 _BEHIND_MS = 100
-
-
-INTERRUPTED: Final = 130
-"""Exit status of a command that a signal ended early, as that of a shell after Ctrl-C."""
 
 
 class Outcome(Enum):

@@ -13,6 +13,7 @@ import psutil
 
 from scripts.local.process_marks import kill, side_processes
 from scripts.local.processes.program import Program
+from scripts.local.pyspark_package import with_own_spark
 from scripts.local.side import Side
 from shared.runtime.errors import OperatorError
 
@@ -69,7 +70,7 @@ def _start(side: Side, program: Program) -> Started:
     with log.open("wb") as output:
         process = subprocess.Popen(
             program.command,
-            env={**os.environ, **program.environment},
+            env={**with_own_spark(os.environ), **program.environment},
             cwd=side.root,
             stdin=subprocess.DEVNULL,
             stdout=output,

@@ -1,8 +1,12 @@
 """What a process of this machine says of itself to Prometheus."""
 
 import urllib.request
+from collections.abc import Sequence
 from http.client import HTTPException
 from typing import Final
+
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
 
 _ANSWER_SECONDS: Final = 2.0
 
@@ -17,4 +21,21 @@ def scraped(url: str) -> str | None:
         with urllib.request.urlopen(f"{url}/metrics", timeout=_ANSWER_SECONDS) as answer:  # noqa: S310 - our own
             return str(answer.read().decode())
     except (OSError, HTTPException, UnicodeDecodeError):
+        return None
+
+
+def samples(url: str) -> Sequence[Sample] | None:
+    """The metrics of a process; None while it does not answer, or with something else.
+
+    Args:
+        url: of the process's health and metrics.
+    """
+    text = scraped(url)
+    try:
+        return (
+            None
+            if text is None
+            else [each for one in text_string_to_metric_families(text) for each in one.samples]
+        )
+    except ValueError:
         return None

@@ -10,6 +10,7 @@ from typing import Final
 import psutil
 
 from scripts.local.cluster import REHEARSED_EXECUTOR
+from scripts.local.drained_workers import drained_workers, forget_drained, note_drained
 from scripts.local.executor.count import executor_count
 from scripts.local.processes.spark_programs import WORKERS
 from scripts.local.processes.supervisor import Supervisor
@@ -57,13 +58,18 @@ def scale(side: Side, wanted: int, progress: Progress) -> None:
         raise WorkersError("this side runs all tasks in its driver", "start it with `hifi up --workers 1`")
     supervisor = Supervisor(side)
     with _alone(side):
+        if left := drained_workers(side, supervisor):
+            with progress.step(
+                f"stopping {', '.join(left)}, which a `hifi scale` that was killed has drained"
+            ):
+                _drain(side, supervisor, left)
         running = running_workers(supervisor)
         added = [name for name in WORKERS if name not in running][: max(0, wanted - len(running))]
         for name in added:
             supervisor.start_program(name)
         if too_many := running[wanted:]:
             with progress.step(f"draining {', '.join(too_many)}: tasks end with their batches"):
-                _drain(supervisor, too_many)
+                _drain(side, supervisor, too_many)
         rehearsed = ": each new one rehearses first, a minute or two" if added else ""
         with progress.step(f"waiting until {wanted} executors take tasks{rehearsed}"):
             _wait_for_executors(side, wanted, _START_SECONDS * max(1, len(added)))
@@ -87,12 +93,13 @@ def _wait_for_executors(side: Side, wanted: int, seconds: int) -> None:
         )
 
 
-def _drain(supervisor: Supervisor, names: Sequence[str]) -> None:
+def _drain(side: Side, supervisor: Supervisor, names: Sequence[str]) -> None:
     """Let workers take no more tasks, wait until their executors have ended, then stop them.
 
     An executor that still rehearses ends without taking any. They are stopped whatever happens: a worker that
-    takes no tasks must not stay.
+    takes no tasks must not stay. If this process is killed, the next one finds them by the note.
     """
+    note_drained(side, supervisor, names)
     pids = [supervisor.pid(name) for name in names]
     try:
         _wait(lambda: all(map(_is_known, _executors_of(pids))), _KNOWN_SECONDS)
@@ -103,6 +110,7 @@ def _drain(supervisor: Supervisor, names: Sequence[str]) -> None:
         _wait(lambda: not _executors_of(pids), DRAIN_SECONDS)
     finally:
         supervisor.stop_programs(names)
+        forget_drained(side)
 
 
 def _is_known(executor: psutil.Process) -> bool:

@@ -12,7 +12,9 @@ from typing import Any, Final
 import msgspec
 from pyspark.sql import SparkSession
 
-from shared.spark.checkpoint_owners import FOLDER, ProcessId, owner, process_tree
+from shared.runtime.process_id import ProcessId
+from shared.spark import heartbeat
+from shared.spark.checkpoint_owners import FOLDER, owner, process_tree
 
 _WAITING: Final = "standby"
 
@@ -88,16 +90,19 @@ class CheckpointLocks:
             return ()
 
     def beat(self, number: int) -> None:
-        """Show that this driver lives."""
-        self._file(self._name, "beat").write_text(str(number))
+        """Show that this driver lives.
+
+        Raises:
+            OSError: if the file system refuses it.
+        """
+        heartbeat.beat(self._file(self._name, "beat"), number)
 
     def last_beat(self, node: str) -> str:
-        """What the driver that acquired the node wrote last; nothing if it wrote nothing yet."""
+        """What the driver that acquired the node showed last; the same as long as it shows nothing."""
         owner = self.owner(node)
-        try:
-            return f"{owner[0].pid} {self._file(str(owner[0].pid), 'beat').read_text()}"
-        except (FileNotFoundError, IndexError):
+        if not owner:
             return ""
+        return f"{owner[0].pid} {heartbeat.last_beat(self._file(str(owner[0].pid), 'beat'))}"
 
     def close(self) -> None:
         """Remove the beat. The locks are free when the JVM has ended."""

@@ -1,23 +1,25 @@
 """Which processes have the checkpoints, for those that have no JVM, or none yet; needs no Spark."""
 
 import fcntl
+import time
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import msgspec
 import psutil
-from msgspec import Struct
+
+from shared.runtime.process_id import ProcessId, own_process_id, process_id, process_of
 
 FOLDER: Final = ".drivers"
 """Of the locks, in the folder of the checkpoints."""
 
+_END_SECONDS: Final = 10.0
+"""Most seconds that a killed process is waited for. The kernel may keep one longer, for a disk; whether
+another driver may work is decided by the locks alone."""
 
-class ProcessId(Struct, frozen=True):
-    """A process, and no later one with the same number."""
-
-    pid: int
-    created: float
+_POLL_SECONDS: Final = 0.02
 
 
 def in_use(checkpoints: Path) -> bool:
@@ -35,26 +37,51 @@ def _locked(file: Path) -> bool:
 
 
 def acquired_lately(checkpoints: Path, now: float, seconds: float) -> bool:
-    """Whether a running driver has acquired a node within the last seconds; `now` is epoch seconds."""
-    files = [file for file in (checkpoints / FOLDER).glob("*.owner") if now - file.stat().st_mtime < seconds]
-    return any(map(_acquired, files))
+    """Whether a running driver has acquired a node within the last seconds; `now` is epoch seconds.
+
+    What lies in the future, because the clock was set back, is as long ago as anything.
+    """
+    ages = {file: now - file.stat().st_mtime for file in (checkpoints / FOLDER).glob("*.owner")}
+    return any(_acquired(file) for file, age in ages.items() if abs(age) < seconds)
 
 
 def _acquired(file: Path) -> bool:
     try:
-        return _running(owner(file)[0]) is not None
+        return process_of(owner(file)[0]) is not None
     except msgspec.DecodeError:  # it is being written
         return True
 
 
-def end_processes(processes: tuple[ProcessId, ...]) -> None:
-    """SIGKILL these processes and all below them, suspended or not; returns when they have ended."""
-    roots = [each for each in map(_running, processes) if each is not None]
-    found = {process for root in roots for process in (root, *root.children(recursive=True))}
+def end_processes(processes: tuple[ProcessId, ...], seconds: float = _END_SECONDS) -> None:
+    """SIGKILL these processes and all below them, suspended or not; returns when they have ended.
+
+    Args:
+        processes: those to end, each with all below it.
+        seconds: after which it returns in any case.
+    """
+    found = _with_all_below(filter(None, map(process_of, processes)))
     for process in found:
         with suppress(psutil.NoSuchProcess):
             process.kill()
-    psutil.wait_procs(found)
+    deadline = time.monotonic() + seconds
+    while not all(map(_has_ended, found)) and time.monotonic() < deadline:
+        time.sleep(_POLL_SECONDS)
+
+
+def _with_all_below(roots: Iterable[psutil.Process]) -> Collection[psutil.Process]:
+    found = set()
+    for root in roots:
+        with suppress(psutil.NoSuchProcess):
+            found |= {root, *root.children(recursive=True)}
+    return found
+
+
+def _has_ended(process: psutil.Process) -> bool:
+    """Whether a process is gone, or only kept until its parent asks for its status, which some never do."""
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE or not process.is_running()
+    except psutil.NoSuchProcess:
+        return True
 
 
 def owner(file: Path) -> tuple[ProcessId, ...]:
@@ -67,15 +94,7 @@ def owner(file: Path) -> tuple[ProcessId, ...]:
     return msgspec.json.decode(file.read_bytes(), type=tuple[ProcessId, ...])
 
 
-def _running(wanted: ProcessId) -> psutil.Process | None:
-    try:
-        process = psutil.Process(wanted.pid)
-        return process if process.create_time() == wanted.created else None
-    except psutil.NoSuchProcess:
-        return None
-
-
 def process_tree() -> tuple[ProcessId, ...]:
     """This process and those below it: the JVM, which runs already."""
-    own = psutil.Process()
-    return tuple(ProcessId(each.pid, each.create_time()) for each in (own, *own.children(recursive=True)))
+    below = (process_id(child.pid) for child in psutil.Process().children(recursive=True))
+    return (own_process_id(), *(each for each in below if each is not None))

@@ -5,7 +5,6 @@ of its own, stops, and waits for the locks. It gets them when the first one is g
 hands them over at its end, one by one.
 """
 
-import itertools
 import os
 import threading
 import time
@@ -23,10 +22,11 @@ from shared.spark.application import Build, is_processing
 from shared.spark.checkpoint_locks import CheckpointLocks
 from shared.spark.checkpoint_owners import end_processes
 from shared.spark.hand_over import hand_over
+from shared.spark.heartbeat import beat_until
 from shared.spark.later_queries import CALM_SECONDS, LaterQueries
 from shared.spark.prepared_query import PreparedQuery
 from shared.spark.python_worker_pool import keep_in_use
-from shared.spark.takeover import BEAT_SECONDS, Step, Takeover
+from shared.spark.takeover import Step, Takeover
 
 _log = get_logger(__name__)
 _POLL_SECONDS: Final = 0.2
@@ -206,15 +206,7 @@ def _in_background(work: Callable[[], None]) -> None:
 def _keep_beating(spark: SparkSession, locks: CheckpointLocks, ended: threading.Event) -> None:
     """Beat as long as the JVM answers."""
     jvm: Any = spark.sparkContext._jvm
-
-    def beat() -> None:
-        for number in itertools.count():
-            jvm.java.lang.System.nanoTime()
-            locks.beat(number)
-            if ended.wait(BEAT_SECONDS):
-                return
-
-    _in_background(beat)
+    _in_background(partial(beat_until, ended, jvm.java.lang.System.nanoTime, locks.beat))
 
 
 def _note_at_work(query: StreamingQuery, node: str, locks: CheckpointLocks) -> None:

@@ -4,10 +4,12 @@ from collections.abc import Callable, Collection, Sequence
 from enum import Enum, auto
 from typing import Final
 
-BEAT_SECONDS: Final = 1.0
-SILENT_SECONDS: Final = 15.0
-"""A driver at work whose JVM does not answer for so long is ended. A collection of garbage takes less than a
-second; the kernel reports a driver that died by itself, without any wait."""
+from shared.spark.heartbeat import BEAT_SECONDS
+
+SILENT_LOOKS: Final = 15
+"""A driver at work that does not beat between so many looks, a second or more apart, is ended. A collection
+of garbage takes less than a second; the kernel reports a driver that died by itself, without any wait. Looks
+are counted, not seconds: while the whole machine stands still, time passes, and no driver could beat."""
 
 
 class Step(Enum):
@@ -31,7 +33,7 @@ class Takeover:
         self,
         order: Sequence[str],
         monotonic: Callable[[], float],
-        silent_seconds: float = SILENT_SECONDS,
+        silent_looks: int = SILENT_LOOKS,
         *,
         later: Sequence[str] = (),
     ) -> None:
@@ -40,13 +42,13 @@ class Takeover:
         Args:
             order: nodes whose queries are started now, the one to start first at the front.
             monotonic: seconds of a clock that never goes back.
-            silent_seconds: after which a driver that does not beat is ended.
+            silent_looks: after which a driver that does not beat is ended.
             later: nodes whose locks are needed, too, and whose queries the caller starts afterwards.
         """
         self._order, self._later = tuple(order), tuple(later)
-        self._monotonic, self._silent_seconds = monotonic, silent_seconds
+        self._monotonic, self._silent_looks = monotonic, silent_looks
         self._beat: str | None = None
-        self._since = monotonic()
+        self._silent, self._looked = 0, monotonic()
         self._started: set[str] = set()
 
     def next(self, acquired: Collection[str], beat: str) -> tuple[Step, str]:
@@ -60,12 +62,19 @@ class Takeover:
             if node in acquired and node not in self._started:
                 self._started.add(node)
                 return Step.START, node
-        if beat != self._beat:
-            self._beat, self._since = beat, self._monotonic()
+        self._look(beat)
         missing = next((node for node in (*self._order, *self._later) if node not in acquired), "")
         if not missing:
             return Step.DONE, ""
-        if self._monotonic() - self._since >= self._silent_seconds:
-            self._since = self._monotonic()
+        if self._silent >= self._silent_looks:
+            self._silent = 0
             return Step.END_OTHER, missing
         return Step.WAIT, missing
+
+    def _look(self, beat: str) -> None:
+        """Count the looks since the last beat."""
+        now = self._monotonic()
+        if beat != self._beat:
+            self._beat, self._silent, self._looked = beat, 0, now
+        elif now - self._looked >= BEAT_SECONDS:
+            self._silent, self._looked = self._silent + 1, now

@@ -13,8 +13,9 @@ import psutil
 import pytest
 from pyspark.sql import SparkSession
 
+from shared.runtime.process_id import process_id
 from shared.spark.checkpoint_locks import CheckpointLocks
-from shared.spark.checkpoint_owners import ProcessId, acquired_lately, end_processes
+from shared.spark.checkpoint_owners import acquired_lately, end_processes
 
 _HOLD = """
 import fcntl, sys
@@ -75,16 +76,11 @@ def test_a_waiting_driver_has_the_node_as_soon_as_the_other_is_killed_and_not_wh
         process.send_signal(signal.SIGSTOP)
         waiting.join(0.5)
         assert waiting.is_alive()
-        end_processes((ProcessId(process.pid, psutil.Process(process.pid).create_time()),))
+        held_by = process_id(process.pid)
+        assert held_by is not None
+        end_processes((held_by,))
         waiting.join(60)
         assert not waiting.is_alive()
-
-
-def test_a_process_that_only_has_the_number_of_an_earlier_one_is_left_alone(tmp_path: Path) -> None:
-    with other(tmp_path / "any") as process:
-        assert said(process) == "held"
-        end_processes((ProcessId(process.pid, 1.0),))
-        assert process.poll() is None
 
 
 def test_a_driver_shows_that_it_waits_that_it_beats_and_that_it_took_over(

@@ -23,6 +23,7 @@ from scripts.experiments.harness.runs import Load
 from scripts.local.jars import Jars, ensure_jars
 from scripts.local.side import Side
 from scripts.local.stopping import stop_signals_interrupt
+from scripts.terminal import INTERRUPTED
 from shared.runtime.jvm import java
 
 _FILE_WIDTH = 140
@@ -66,7 +67,7 @@ def bench(  # noqa: PLR0913, PLR0917 - one parameter an option
         plan = msgspec.structs.replace(plan, yardstick=yardstick, rating=rating)
         _measure(plan, out or Path("bench.json"), markdown_file, console)
     except KeyboardInterrupt as error:
-        raise typer.Exit(130) from error
+        raise typer.Exit(INTERRUPTED) from error
 
 
 def _profile(data: Path, load: Load, out: Path, console: Console) -> None:

@@ -10,8 +10,10 @@ from scripts.local.processes.spark_programs import WORKERS
 from scripts.local.processes.supervisor import Supervisor
 from scripts.local.progress import Progress
 from scripts.local.side import Side
+from scripts.local.stopping import stop_signals_interrupt
 from scripts.local.workers import running_workers
 from scripts.local.workers import scale as scale_workers
+from scripts.terminal import INTERRUPTED
 
 
 def scale(
@@ -22,6 +24,11 @@ def scale(
 ) -> None:
     """Add Spark workers to the local side, or drain some, while it delivers."""
     side, progress = Side.load(data), Progress(Console())
-    scale_workers(side, workers, progress)
+    stop_signals_interrupt()
+    try:
+        scale_workers(side, workers, progress)
+    except KeyboardInterrupt as error:
+        progress.last_words("interrupted: workers that were drained are stopped; `hifi scale` again goes on")
+        raise typer.Exit(INTERRUPTED) from error
     running = running_workers(Supervisor(side))
     progress.say(f"[bold green]done[/]   Spark workers: {len(running)}")

@@ -129,8 +129,8 @@ def _run_twins(wanted: _Wanted, progress: Progress) -> None:
         raise UsageError("--workers is for a side by itself: leave out --twins")
     twins = described_twins(wanted.root, wanted.port, wanted.partitions, wanted.parts)
     with twins_up(twins, progress, wanted.warm_up) as supervisors:
-        start_twins(twins, supervisors, progress, wanted.warm_up)
-        progress.say(_greeting_of(twins))
+        ready = start_twins(twins, supervisors, progress, wanted.warm_up)
+        progress.say(_greeting_of(twins, "ready" if ready else "open"))
         wait_until_stopped(*supervisors.values())
 
 
@@ -170,10 +170,10 @@ def _warmed(side: Side, profile: SideProfile) -> str:
     return f"[bold green]ready[/]  the warm-up is over{console}"
 
 
-def _greeting_of(twins: Twins) -> str:
+def _greeting_of(twins: Twins, state: str) -> str:
     lines = [f"{side.name}: brokers {side.bootstrap}, logs {side.logs}" for side in twins.sides]
     if twins.profile is SideProfile.BROKERS:
-        return "\n".join(["[bold green]ready[/]  brokers of two sides", *lines])
+        return "\n".join([f"[bold green]{state}[/]  brokers of two sides", *lines])
     edge, weights = twins.edge, LocalTraffic(twins).state().weights
     shares = ", ".join(f"{side} {share} %" for side, share in weights.items())
     lines += [
@@ -181,4 +181,4 @@ def _greeting_of(twins: Twins) -> str:
         f"management API: {edge.api_url}   its token: {twins.sides[0].token_file}",
         "`hifi sides` shows both, `hifi switch` moves the traffic, Ctrl-C or `hifi down` stops everything.",
     ]
-    return "\n".join([f"[bold green]ready[/]  events: {edge.events_url}/v1/events   {shares}", *lines])
+    return "\n".join([f"[bold green]{state}[/]  events: {edge.events_url}/v1/events   {shares}", *lines])

@@ -24,6 +24,7 @@ from msgspec import Struct
 from scripts.experiments.checkpoints.slow_s3 import SlowS3, slow_s3
 from scripts.experiments.harness.bounds import Bound
 from scripts.experiments.harness.output import report, say, write_json
+from scripts.local.pyspark_package import with_own_spark
 from scripts.local.spark_image import SparkImage, lay_out
 from scripts.terminal import out, run_command
 from shared.runtime.errors import OperatorError
@@ -185,7 +186,12 @@ def _measure(name: str, image: SparkImage, proxy: SlowS3, folder: Path, batches:
     with (folder / f"{name}.log").open("w+") as log:
         process = subprocess.Popen(
             program,
-            env={**os.environ, **image.environment(), "AWS_REGION": "us-east-1", "TMPDIR": str(folder)},
+            env={
+                **with_own_spark(os.environ),
+                **image.environment(),
+                "AWS_REGION": "us-east-1",
+                "TMPDIR": str(folder),
+            },
             stdout=log,
             stderr=subprocess.STDOUT,
         )

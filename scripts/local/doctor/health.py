@@ -9,6 +9,8 @@ from confluent_kafka import KafkaException
 
 from scripts.local.addresses import HOST
 from scripts.local.doctor.checks import Check
+from scripts.local.doctor.query_progress import query_progress
+from scripts.local.drained_workers import drained_workers
 from scripts.local.executor.count import executor_count
 from scripts.local.ports import busy_ports
 from scripts.local.processes.programs import (
@@ -26,7 +28,7 @@ from scripts.local.processes.programs import (
 )
 from scripts.local.processes.spark_programs import EXECUTORS, SPARK
 from scripts.local.processes.supervisor import Supervisor, SupervisorError
-from scripts.local.services import says_ready, spark_ready
+from scripts.local.services import driver_at_work, says_ready
 from scripts.local.side import Side
 from scripts.local.workers import running_workers
 from shared.contracts.scorecard import Now
@@ -58,10 +60,18 @@ def health(side: Side) -> Iterator[Check]:
     if OBSERVE in started:
         yield meter_check(side, _now(side))
     if SPARK in started:
-        yield spark_check(side, ready=spark_ready(side, supervisor))
-        if side.workers:
-            yield executors_check(side, len(running_workers(supervisor)), executor_count(side.spark_url))
-        yield from _lags(side)
+        yield from _spark(side, supervisor)
+
+
+def _spark(side: Side, supervisor: Supervisor) -> Iterator[Check]:
+    driver, found = driver_at_work(side, supervisor), _lags(side)
+    yield spark_check(side, ready=driver is not None)
+    if driver is not None:
+        yield query_progress(side, driver, supervisor.pid(driver), found)
+    if side.workers:
+        drained, running = drained_workers(side, supervisor), running_workers(supervisor)
+        yield executors_check(side, len(running), executor_count(side.spark_url), drained)
+    yield from (lag_check(side, lag) for lag in found)
 
 
 def _services(side: Side) -> dict[str, int]:
@@ -92,8 +102,11 @@ def process_check(side: Side, name: str, state: str) -> Check:
     return Check(name=name, found=state.lower(), fix=fix)
 
 
-def executors_check(side: Side, workers: int, count: int | None) -> Check:
-    """Check that an executor of each Spark worker takes tasks."""
+def executors_check(side: Side, workers: int, count: int | None, drained: Sequence[str] = ()) -> Check:
+    """Check that an executor of each Spark worker takes tasks; those in `drained` take none any more."""
+    if drained:
+        found = f"{', '.join(drained)} takes no tasks: a `hifi scale` drains it, or was killed before its end"
+        return Check(name="executors", found=found, fix=f"hifi scale --workers {workers} --data {side.root}")
     if count is None:
         return Check(name="executors", found="not known", fix=f"tail {side.logs / SPARK}.log")
     fix = None if count >= workers else f"wait: a new one rehearses first; tail {side.logs / EXECUTORS}.log"
@@ -192,8 +205,8 @@ def _kafka(side: Side) -> Iterator[Check]:
         yield Check(name="brokers", found=error.args[0].str(), fix=f"tail {side.logs}/broker-*.log")
 
 
-def _lags(side: Side) -> Iterator[Check]:
+def _lags(side: Side) -> Sequence[Lag]:
     try:
-        yield from (lag_check(side, lag) for lag in lags(admin_client(side.bootstrap)))
+        return lags(admin_client(side.bootstrap))
     except KafkaException:
-        return  # reported by the check of the brokers
+        return ()  # reported by the check of the brokers

@@ -20,6 +20,7 @@ from supervisor.xmlrpc import Faults, SupervisorTransport
 from scripts.local.folders import Folders
 from scripts.local.process_marks import OF_SIDE, PROGRAM, STARTS, end, side_processes
 from scripts.local.processes.program import Program
+from scripts.local.pyspark_package import with_own_spark
 from shared.runtime.errors import OperatorError
 
 _NAME: Final = "supervisor"
@@ -115,7 +116,7 @@ class Supervisor:
             )
         self.describe(programs)
         (self._side.run / "supervisord.conf").write_text(configuration(programs, sys.executable))
-        environment = {**os.environ, OF_SIDE: str(self._side.root), PROGRAM: _NAME}
+        environment = {**with_own_spark(os.environ), OF_SIDE: str(self._side.root), PROGRAM: _NAME}
         with (self._side.logs / "supervisord.out").open("wb") as output:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "supervisor.supervisord", "-c", "run/supervisord.conf"],

@@ -63,6 +63,14 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """The weights before, newest first."""
 
     @property
+    def open_sides(self) -> Set[str]:
+        """Those to which events are sent: with a share of all, or those of a pinned customer."""
+        return {
+            *(side for side, share in self.weights.items() if share),
+            *(each.side for each in self.pinned.values()),
+        }
+
+    @property
     def pinned_keys(self) -> Mapping[str, str]:
         """By digest of a write key, the side that takes what comes with it."""
         return {key: each.side for each in self.pinned.values() for key in each.keys}

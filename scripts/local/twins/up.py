@@ -14,7 +14,8 @@ from scripts.local.processes.profile import SideProfile
 from scripts.local.processes.programs import PROVISION, STORE
 from scripts.local.processes.supervisor import Supervisor, SupervisorError, end_leftovers
 from scripts.local.progress import Progress
-from scripts.local.services import start_profile
+from scripts.local.services import open_chain, warm_open_side
+from scripts.local.side import Side
 from scripts.local.stopping import shut_down
 from scripts.local.twins.code_start import mark_warm
 from scripts.local.twins.place import Twins, are_twins, check_folder
@@ -63,24 +64,40 @@ def start_twins(
     supervisors: Mapping[str, Supervisor],
     progress: Progress,
     warm_up_seconds: float,
-) -> None:
-    """Start the code of each side that has traffic; the other one stays parked.
+) -> bool:
+    """Start the code of each side that has traffic, be it of a pinned customer; another one stays parked.
+
+    Returns:
+        Whether all of it is ready. A warm-up or a meter that fails is said, and the side serves on.
 
     Raises:
-        UpError, WarmUpError, PublishError: if a program or the warm-up takes too long.
+        UpError: if another program takes too long.
     """
-    weights, limits = LocalTraffic(twins).state().weights, WarmUpLimits(seconds=warm_up_seconds)
+    ready = True
+    opened, limits = LocalTraffic(twins).state().open_sides, WarmUpLimits(seconds=warm_up_seconds)
     for side in twins.sides:
-        if weights[side.name]:
-            start_profile(side, supervisors[side.name], twins.profile, progress, limits)
-            if twins.profile is not SideProfile.BROKERS:
-                mark_warm(side, supervisors[side.name])
+        if side.name in opened:
+            ready &= _start_side(side, supervisors[side.name], twins.profile, progress, limits)
         elif twins.profile is not SideProfile.BROKERS:
             supervisors[side.name].start_program(PROVISION)
     if twins.profile is not SideProfile.BROKERS:
         supervisors[EDGE].start_program(DEPLOY)
         with progress.step("starting the deployer"):
             _wait_for_deployer(twins)
+    return ready
+
+
+def _start_side(
+    side: Side, supervisor: Supervisor, profile: SideProfile, progress: Progress, limits: WarmUpLimits
+) -> bool:
+    """As a side by itself. One that did not get warm is not marked so: a release warms it up again."""
+    if profile is SideProfile.BROKERS:
+        return True
+    open_chain(side, supervisor, profile, progress)
+    if not warm_open_side(side, supervisor, profile, progress, limits):
+        return False
+    mark_warm(side, supervisor)
+    return True
 
 
 def _wait_for_deployer(twins: Twins) -> None:

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
+from scripts.local.folders import Folders
 from scripts.local.process_marks import OF_SIDE, PROGRAM
 from scripts.local.processes.program import Program
-from scripts.local.side import Side
 
 
-def own_program(side: Side, name: str, command: Sequence[str]) -> Program:
-    """A program in the place of one of the side's."""
+def own_program(side: Folders, name: str, command: Sequence[str]) -> Program:
+    """A program in the place of one of the side's, or the edge's."""
     marks = {OF_SIDE: str(side.root), PROGRAM: name}
     return Program(
         name=name,

@@ -1,5 +1,6 @@
 """What a real supervisord is asked to do to programs of a side."""
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,28 @@ signal.signal(signal.SIGTERM, lambda *_: (time.sleep(1.5), sys.exit()))
 pathlib.Path(sys.argv[1]).touch()
 time.sleep(600)
 """
+
+
+WRITES_ITS_ENVIRONMENT = """
+import json, os, pathlib, sys, time
+place = pathlib.Path(sys.argv[1])
+place.with_suffix(".new").write_text(json.dumps(dict(os.environ)))
+place.with_suffix(".new").rename(place)
+time.sleep(600)
+"""
+
+OF_ANOTHER_SPARK = {
+    "SPARK_HOME": "/opt/another-spark",
+    "SPARK_CONF_DIR": "/etc/another-spark",
+    "SPARK_LOCAL_DIRS": "/mnt/scratch",
+    "SPARK_REMOTE": "sc://elsewhere",
+    "_SPARK_AUTH_SECRET": "another",
+    "PYSPARK_SUBMIT_ARGS": "--master yarn pyspark-shell",
+    "PYSPARK_PYTHON": "/usr/bin/another-python",
+    "PYSPARK_GATEWAY_PORT": "1",
+    "HADOOP_CONF_DIR": "/etc/another-hadoop",
+    "YARN_CONF_DIR": "/etc/another-hadoop",
+}
 
 
 @pytest.fixture
@@ -42,3 +65,23 @@ def test_several_programs_have_ended_when_they_are_said_to_be_stopped(
     assert set(supervisor.states().values()) == {"STOPPED"}
     assert not side_processes(side.root, OBSERVE)
     assert not side_processes(side.root, CONSOLE)
+
+
+def test_another_spark_of_the_users_shell_does_not_reach_a_sides_programs(
+    side: Side, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in OF_ANOTHER_SPARK.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("JAVA_HOME", "/opt/the-users-java")
+    place, running = tmp_path / "environment", Supervisor(side)
+    command = [sys.executable, "-c", WRITES_ITS_ENVIRONMENT, str(place)]
+    running.start([own_program(side, OBSERVE, command)])
+    try:
+        running.start_program(OBSERVE)
+        eventually(place.exists, 60, "the program runs")
+    finally:
+        running.shut_down()
+    found = json.loads(place.read_text())
+    assert Path(found.pop("SPARK_HOME"), "bin", "spark-class").is_file()
+    assert not found.keys() & OF_ANOTHER_SPARK.keys()
+    assert found["JAVA_HOME"] == "/opt/the-users-java"

@@ -7,6 +7,7 @@ from http.server import BaseHTTPRequestHandler
 from io import StringIO
 from pathlib import Path
 
+import msgspec
 import pytest
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from rich.console import Console
@@ -14,10 +15,13 @@ from rich.console import Console
 from scripts.local.addresses import HOST
 from scripts.local.executor.count import executor_count
 from scripts.local.ports import free_base
+from scripts.local.processes.spark_programs import WORKERS
+from scripts.local.processes.supervisor import SupervisorError
 from scripts.local.progress import Progress
 from scripts.local.side import Side
 from scripts.local.workers import WorkersError, scale
 from shared.runtime.metrics import SparkMetric
+from shared.runtime.process_id import own_process_id
 from tests.harness.http_server import QuietHandler, http_served
 from tests.harness.waiting import eventually
 
@@ -63,3 +67,11 @@ def test_two_commands_do_not_change_the_workers_at_once(tmp_path: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX)
         with pytest.raises(WorkersError, match="another `hifi scale`"):
             scale(side, 2, _QUIET)
+
+
+def test_a_note_of_drained_workers_does_not_hide_that_the_side_does_not_answer(tmp_path: Path) -> None:
+    side = Side(root=tmp_path, workers=1)
+    side.create()
+    (side.run / "drained.json").write_bytes(msgspec.json.encode({WORKERS[0]: own_process_id()}))
+    with pytest.raises(SupervisorError, match="does not answer"):
+        scale(side, 1, _QUIET)

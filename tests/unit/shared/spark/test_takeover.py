@@ -37,26 +37,50 @@ def test_what_is_started_later_is_waited_for_and_not_started() -> None:
 
 def test_a_driver_whose_beat_stands_still_is_ended_but_not_before_its_time() -> None:
     time = Time()
-    takeover = Takeover(NODES, time, silent_seconds=15)
+    takeover = Takeover(NODES, time, silent_looks=15)
     assert takeover.next((), "7")[0] is Step.WAIT
-    time.now += 14.9
+    for _ in range(14):
+        time.now += 1
+        assert takeover.next((), "7")[0] is Step.WAIT
+    time.now += 0.9
     assert takeover.next((), "7")[0] is Step.WAIT
     time.now += 0.1
     assert takeover.next((), "7") == (Step.END_OTHER, "transmit")
     assert takeover.next((), "7")[0] is Step.WAIT, "it takes a moment to end"
 
 
+def test_a_driver_that_stood_still_together_with_the_waiting_one_has_as_long_as_ever_to_beat() -> None:
+    time = Time()
+    takeover = Takeover(NODES, time, silent_looks=15)
+    assert takeover.next((), "7")[0] is Step.WAIT
+    for _ in range(14):
+        time.now += 3_600  # both are suspended, again and again
+        assert takeover.next((), "7")[0] is Step.WAIT
+    assert takeover.next((), "8")[0] is Step.WAIT
+    time.now += 3_600
+    assert takeover.next((), "8")[0] is Step.WAIT
+
+
+def test_looks_in_quick_succession_do_not_end_a_driver_sooner() -> None:
+    time = Time()
+    takeover = Takeover(NODES, time, silent_looks=15)
+    for _ in range(149):
+        assert takeover.next((), "7")[0] is Step.WAIT
+        time.now += 0.1
+
+
 def test_a_driver_that_beats_is_never_ended() -> None:
     time = Time()
-    takeover = Takeover(NODES, time, silent_seconds=15)
+    takeover = Takeover(NODES, time, silent_looks=15)
     for beat in range(20):
-        assert takeover.next((), str(beat))[0] is Step.WAIT
-        time.now += 14
+        for _ in range(15):
+            assert takeover.next((), str(beat))[0] is Step.WAIT
+            time.now += 1
 
 
 def test_one_that_has_every_lock_ends_none() -> None:
     time = Time()
-    takeover = Takeover(NODES, time, silent_seconds=15)
+    takeover = Takeover(NODES, time, silent_looks=15)
     for _ in NODES:
         takeover.next(NODES, "")
     time.now += 1_000
@@ -68,7 +92,7 @@ def test_no_order_of_locks_beats_and_time_starts_a_query_without_its_lock_or_twi
     turns: list[tuple[set[str], bool, float]],
 ) -> None:
     time, started, beat = Time(), [], 0
-    takeover = Takeover(NODES, time, silent_seconds=15)
+    takeover = Takeover(NODES, time, silent_looks=15)
     acquired: set[str] = set()
     heard_at = time.now
     for more, beats, seconds in turns:

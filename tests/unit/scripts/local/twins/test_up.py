@@ -41,10 +41,11 @@ def test_the_sides_with_a_share_or_a_pinned_customer_are_started(
     twins.edge.state.write_bytes(msgspec.json.encode(state))
     found = list[str]()
 
-    def note(side: Side, *_: object) -> None:
+    def note(side: Side, *_: object) -> bool:
         found.append(side.name)
+        return True
 
-    monkeypatch.setattr("scripts.local.twins.up.start_profile", note)
+    monkeypatch.setattr("scripts.local.twins.up._start_side", note)
     supervisors = {side.name: Supervisor(side) for side in twins.sides}
     start_twins(twins, supervisors, Progress(Console(quiet=True)), 0)
     assert found == started

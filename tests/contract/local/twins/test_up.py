@@ -1,0 +1,92 @@
+"""Twins are there for their customers although one of them did not get warm."""
+
+import io
+import socket
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from scripts.local.addresses import HOST
+from scripts.local.folders import Folders
+from scripts.local.ports import free_base
+from scripts.local.processes.profile import SideProfile
+from scripts.local.processes.programs import API, COLLECT, PROVISION, RETRY
+from scripts.local.processes.spark_programs import SPARK
+from scripts.local.processes.supervisor import Supervisor
+from scripts.local.progress import Progress
+from scripts.local.twins import up
+from scripts.local.twins.place import TWINS_PORTS, Twins
+from scripts.local.twins.programs import DEPLOY
+from scripts.local.twins.up import EDGE, start_twins
+from tests.contract.local.own_program import own_program
+from tests.harness.http_server import QuietHandler, http_served
+
+SLEEPER = [sys.executable, "-c", "import time; time.sleep(600)"]
+
+DRIVER = """
+import os, pathlib, sys, time
+pathlib.Path(sys.argv[1]).write_text(str(os.getpid()))
+time.sleep(600)
+"""
+"""Says at once that its queries process data."""
+
+
+class Ready(QuietHandler, BaseHTTPRequestHandler):
+    """Answers as a service that is ready."""
+
+    def do_GET(self) -> None:
+        self.respond(200, b"{}")
+
+
+@pytest.fixture
+def twins(tmp_path: Path) -> Twins:
+    found = Twins(
+        root=tmp_path / "twins", port=free_base(count=TWINS_PORTS), partitions=1, profile=SideProfile.CHAIN
+    )
+    found.create()
+    return found
+
+
+@pytest.fixture
+def supervisors(twins: Twins) -> Iterator[Mapping[str, Supervisor]]:
+    """Of both sides and of the edge; their programs do nothing, and those with traffic are ready."""
+    blue = twins.side("blue")
+    with ExitStack() as stack:
+        for port in (blue.provision_port, blue.collect_port, blue.retry_port, blue.api_port):
+            stack.enter_context(http_served(Ready, HOST, port))
+        driver = [sys.executable, "-c", DRIVER, str(blue.spark_ready)]
+        idle = dict.fromkeys((PROVISION, API, COLLECT, RETRY), SLEEPER)
+        yield {
+            "blue": _running(stack, blue, idle | {SPARK: driver}),
+            "green": _running(stack, twins.side("green"), idle),
+            EDGE: _running(stack, twins.edge, {DEPLOY: SLEEPER}),
+        }
+
+
+def _running(stack: ExitStack, place: Folders, programs: Mapping[str, list[str]]) -> Supervisor:
+    place.create()
+    supervisor = Supervisor(place)
+    supervisor.start([own_program(place, name, command) for name, command in programs.items()])
+    stack.callback(supervisor.shut_down)
+    return supervisor
+
+
+def test_a_side_whose_warm_up_fails_serves_on_and_is_not_taken_for_warm(
+    twins: Twins, supervisors: Mapping[str, Supervisor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(up, "_wait_for_deployer", lambda _: None)  # it needs the store of both sides
+    screen, blue = io.StringIO(), twins.side("blue")
+    with socket.create_server((HOST, blue.sink_port)):
+        ready = start_twins(twins, supervisors, Progress(Console(file=screen, width=80)), 0)
+    assert not ready
+    said = screen.getvalue()
+    assert "the warm-up failed: its destination cannot listen on" in said
+    assert "The side serves on" in said
+    assert set(supervisors["blue"].states().values()) == {"RUNNING"}, "nothing was stopped"
+    assert supervisors[EDGE].states()[DEPLOY] == "RUNNING", "a release can put it right"
+    assert not (blue.run / "warm.ready").exists()
