@@ -71,6 +71,12 @@ class FakePlace:
 
         self.after_call: Callable[[str], None] = lambda _: None
         self.replays = True
+        self.letter_looks = 0
+        """How often dead letters were asked for."""
+
+        self.counting_looks = 0
+        """After so many looks they are counted."""
+
         self.silent_meters: set[str] = set()
         """Sides whose observe does not answer."""
 
@@ -217,7 +223,12 @@ class FakePlace:
             found = world.sides[side]
             unread = {"ingest": int(found.end - found.position), "retry": found.retries}
             lag = dict.fromkeys(CHAIN_GROUPS, 0) | unread
-            return Remains(lag=lag, retries=found.retries, dead_letters={"410 gone": 2})
+            return Remains(lag=lag, retries=found.retries)
+
+    def dead_letters(self, side: str) -> Mapping[str, int] | None:
+        assert side in self.sides()
+        self.letter_looks += 1
+        return {"410 gone": 2} if self.letter_looks > self.counting_looks else None
 
     def stability(self, side: str, since: int = 0) -> Stability:
         with self._world() as world:

@@ -161,9 +161,6 @@ class Remains(Struct, frozen=True, kw_only=True):
     next_retry_ms: int | None = None
     """When the last of these is due, epoch milliseconds; None if that is not known."""
 
-    dead_letters: dict[str, int] = {}
-    """By reason, dead letters that were not replayed: they are reported, and a side is parked with them."""
-
 
 class Backend(Protocol):
     """Two sides and the edge before them. Every method raises BackendError."""
@@ -283,6 +280,13 @@ class Backend(Protocol):
 
     def remains(self, side: str) -> Remains:
         """What a side has still to settle."""
+        ...
+
+    def dead_letters(self, side: str) -> Mapping[str, int] | None:
+        """By reason, dead letters that were not replayed: they are reported, and a side is parked with them.
+
+        None while they are being counted: a side may have millions of them.
+        """
         ...
 
     def stability(self, side: str, since: int = 0) -> Stability:

@@ -179,13 +179,20 @@ class Operations:
         side, fence = release.former, release.term
         if not release.waits:  # the place may have been started again, with what has traffic only
             self._backend.start(side, release.former_version, fence=fence)
-        return replace(seen, remains=self._emptied(side, fence))
+        return self._drained(seen, side, fence)
 
     def _catch_up(self, release: Release, seen: Seen) -> Seen:
         seen = self._begun(release, seen, release.faulty, release.good_version)
         if seen.readiness is None or not seen.readiness.ready:
             return seen
-        return replace(seen, remains=self._emptied(release.faulty, release.term))
+        return self._drained(seen, release.faulty, release.term)
+
+    def _drained(self, seen: Seen, side: str, fence: int) -> Seen:
+        """What is left of a side, and its dead letters, which are counted once it has read everything."""
+        seen = replace(seen, remains=self._emptied(side, fence))
+        if seen.remains is None or sufficiency.left(seen.remains, retries=False):
+            return seen
+        return replace(seen, dead_letters=self._backend.dead_letters(side))
 
     def _emptied(self, side: str, fence: int) -> Remains:
         self._backend.pause_canary(side, fence=fence)

@@ -53,7 +53,9 @@ def after_drain(at: Look) -> Release:
     left = sufficiency.left(at.seen.remains, retries=kept)
     if left:
         return replace(at.release, said=f"left: {'; '.join(left)}")
-    return at.onward(sufficiency.account(at.seen.remains))
+    if at.seen.dead_letters is None:
+        return replace(at.release, said="nothing unread; its dead letters are being counted")
+    return at.onward(sufficiency.account(at.seen.remains, at.seen.dead_letters))
 
 
 def is_parked(at: Look, side: str) -> bool:

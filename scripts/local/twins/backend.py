@@ -10,6 +10,7 @@ from typing import Final
 from confluent_kafka import KafkaException
 
 from pipelines.control.backends.checkpoints import query_positions, readable_positions
+from pipelines.control.backends.letter_counter import letter_counter
 from pipelines.control.backends.meter import minutes_of, stability_of
 from pipelines.control.backends.remains import RemainsReader
 from pipelines.control.backends.restoring import restore_side, side_groups
@@ -107,6 +108,7 @@ class LocalBackend:
         self._proofs: dict[str, tuple[str, Proving]] = {}
         self._load_tests = {name: LoadTest(twins.side(name), twins.root / name) for name in SIDES}
         self._remains = {name: RemainsReader(twins.side(name).bootstrap) for name in SIDES}
+        self._letters = {name: letter_counter(twins.side(name).bootstrap) for name in SIDES}
         self._documents = DocumentReader(DOCUMENTS_TABLE, twins.edge.store_url)
         self._obstacles = ObstacleLooks(self._look)
 
@@ -255,6 +257,11 @@ class LocalBackend:
         """What a side has still to settle."""
         with _explained():
             return self._remains[side].read()
+
+    def dead_letters(self, side: str) -> Mapping[str, int] | None:
+        """By reason, dead letters that were not replayed; None while they are being counted."""
+        with _explained():
+            return self._letters[side].count()
 
     def stability(self, side: str, since: int = 0) -> Stability:
         """What observe says of a side since an epoch minute; SILENT if it does not answer."""

@@ -4,7 +4,10 @@ from contextlib import suppress
 
 from confluent_kafka import KafkaException
 
+from pipelines.control.backends.letter_counter import letter_counter
 from pipelines.control.backends.remains import RemainsReader
+from shared.contracts import headers as h
+from shared.contracts.replays import LetterKey, encode_replay
 from shared.contracts.topics import RETRY_DELAYS, Topic
 from shared.kafka.admin import admin_client
 from shared.kafka.consumer_lag import partition_ends
@@ -30,3 +33,20 @@ def test_events_wait_for_their_next_try_before_the_first_of_them_is_due(topics: 
         admin, group, {f"{topic}/{partition}": end for (topic, partition), end in waiting.items()}
     )
     assert reader.read().retries == 0
+
+
+def test_dead_letters_are_counted_as_they_come_and_without_those_that_were_replayed(topics: str) -> None:
+    written, counter = Topics(topics), letter_counter(topics)
+    assert counter.count() == {}
+    for number, reason in enumerate(("refused: 410", "refused: 404", "expired: after a day")):
+        written.put(Topic.DEAD_LETTER, b"{}", [(h.REASON, reason)], b"%d" % number)
+    written.flush()
+    assert counter.count() == {"refused": 2, "expired": 1}
+    written.put(Topic.DEAD_LETTER, b"{}", [(h.REASON, "refused: 403")], b"3")
+    written.flush()
+    assert counter.count() == {"refused": 3, "expired": 1}
+    first = written.all_of(Topic.DEAD_LETTER)[0]
+    key = LetterKey(first.partition() or 0, first.offset() or 0, first.timestamp()[1])
+    written.put(Topic.REPLAYED, encode_replay(key.written_ms, [key]), [], None)
+    written.flush()
+    assert counter.count() == {"refused": 2, "expired": 1}

@@ -22,6 +22,7 @@ from pipelines.control.backends.aws.weighted_records import NoRecordsError, Plac
 from pipelines.control.backends.aws.workloads import CANARY
 from pipelines.control.backends.canary_metrics import changed_events, proof
 from pipelines.control.backends.checkpoints import query_positions, readable_positions
+from pipelines.control.backends.letter_counter import letter_counter
 from pipelines.control.backends.meter import minutes_of, stability_of
 from pipelines.control.backends.minute_readings import MinuteReadings, Reading
 from pipelines.control.backends.remains import RemainsReader
@@ -93,6 +94,7 @@ class AwsBackend:
         )
         self._codes: dict[str, SideCode] = {}
         self._remains = {side: RemainsReader(settings.bootstrap(side)) for side in SIDES}
+        self._letters = {side: letter_counter(settings.bootstrap(side)) for side in SIDES}
         self._readings = {
             side: MinuteReadings(partial(self._reading, side), clock, monotonic) for side in SIDES
         }
@@ -225,6 +227,11 @@ class AwsBackend:
         """What a side has still to settle."""
         with _explained():
             return self._remains[side].read()
+
+    def dead_letters(self, side: str) -> Mapping[str, int] | None:
+        """By reason, dead letters that were not replayed; None while they are being counted."""
+        with _explained():
+            return self._letters[side].count()
 
     def stability(self, side: str, since: int = 0) -> Stability:
         """What observe says of a side since an epoch minute; SILENT if it does not answer."""
