@@ -27,12 +27,19 @@ CHAIN: Final = (
 _GROUPS: Final = (*CHAIN_GROUPS, "audit")
 
 
+_Offsets = Mapping[tuple[str, int], int]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Lag:
-    """Records a node has not read yet; None if it has committed no offset yet."""
+    """How far a node is behind."""
 
     node: str
     records: int | None
+    """Records it has not read yet; None if it has committed no offset yet."""
+
+    ahead: int = 0
+    """Records of its topics beyond what it has committed: all of them if that is nothing."""
 
 
 def topic_ends(admin: AdminClient) -> dict[Topic, int]:
@@ -74,20 +81,23 @@ def _ends(admin: AdminClient) -> dict[tuple[str, int], int]:
 def lags(admin: AdminClient) -> list[Lag]:
     """Lag of each node after collect, by its consumer group; a Spark query commits to a progress group.
 
+    A record that is on its way is in at least one of them. A node commits what it has written on, so at any
+    moment each record stands uncommitted in some topic. All commits are read before that moment and all ends
+    after it: no commit is too high, no end too low. The other way round a record that moves on in between would
+    be in none, behind an end that is too old and a commit that is not.
+
     Raises:
         KafkaException: if the brokers do not answer.
     """
+    committed = {node: _committed(admin, node) for node in _GROUPS}
     ends = partition_ends(admin)
-    return [Lag(node=node, records=_behind(_committed(admin, node), ends, INPUTS[node])) for node in _GROUPS]
+    return [_lag(node, committed[node], ends) for node in _GROUPS]
 
 
-def _behind(
-    committed: Mapping[tuple[str, int], int], ends: Mapping[tuple[str, int], int], topics: tuple[Topic, ...]
-) -> int | None:
-    wanted = [(partition, end) for partition, end in ends.items() if partition[0] in topics]
-    if not committed and any(end for _, end in wanted):
-        return None
-    return sum(max(0, end - committed.get(partition, 0)) for partition, end in wanted)
+def _lag(node: str, committed: _Offsets, ends: _Offsets) -> Lag:
+    wanted = [(partition, end) for partition, end in ends.items() if partition[0] in INPUTS[node]]
+    ahead = sum(max(0, end - committed.get(partition, 0)) for partition, end in wanted)
+    return Lag(node=node, records=ahead if committed or not ahead else None, ahead=ahead)
 
 
 def _committed(admin: AdminClient, node: str) -> dict[tuple[str, int], int]:

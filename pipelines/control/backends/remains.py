@@ -3,9 +3,9 @@
 from typing import Final
 
 from pipelines.control.deploy.backend import Remains
-from shared.contracts.topology import CHAIN_GROUPS, INPUTS
+from shared.contracts.topology import CHAIN_GROUPS
 from shared.kafka.admin import admin_client
-from shared.kafka.consumer_lag import lags, partition_ends
+from shared.kafka.consumer_lag import lags
 
 _RETRY: Final = "retry"
 
@@ -18,12 +18,9 @@ class RemainsReader:
 
     def read(self) -> Remains:
         """What is left now."""
-        admin = admin_client(self._bootstrap)
-        ends = partition_ends(admin)
+        found = {each.node: each for each in lags(admin_client(self._bootstrap))}
         # A group that has moved none of its records yet has committed nothing: they all wait.
-        found = {_RETRY: sum(end for (topic, _), end in ends.items() if topic in INPUTS[_RETRY])}
-        found |= {each.node: each.records for each in lags(admin) if each.records is not None}
-        return Remains(
-            lag={node: found[node] for node in CHAIN_GROUPS if node in found},
-            retries=found.get(_RETRY, 0),
-        )
+        retries = found[_RETRY].ahead
+        known = {node: each.records for node, each in found.items() if each.records is not None}
+        known |= {_RETRY: retries}
+        return Remains(lag={node: known[node] for node in CHAIN_GROUPS if node in known}, retries=retries)
