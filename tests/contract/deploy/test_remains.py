@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaException, TopicPartition
 
 from pipelines.control.backends.letter_counter import letter_counter
 from pipelines.control.backends.remains import RemainsReader
@@ -13,6 +13,7 @@ from shared.kafka.admin import admin_client
 from shared.kafka.consumer_lag import partition_ends
 from shared.kafka.group_positions import commit_positions
 from shared.kafka.progress_group import group_name
+from tests.conftest import delete_up_to
 from tests.harness.topics import Topics
 
 
@@ -50,3 +51,17 @@ def test_dead_letters_are_counted_as_they_come_and_without_those_that_were_repla
     written.put(Topic.REPLAYED, encode_replay(key.written_ms, [key]), [], None)
     written.flush()
     assert counter.count() == {"refused": 2, "expired": 1}
+
+
+def test_events_that_were_deleted_while_a_side_stood_still_do_not_keep_it(topics: str) -> None:
+    written, reader, group = Topics(topics), RemainsReader(topics), group_name("retry")
+    for number in range(3):
+        written.put(Topic.RETRY_IN_1H, b"{}", [], b"%d" % number)
+    written.flush()
+    end = partition_ends(admin_client(topics))[Topic.RETRY_IN_1H, 0]
+    commit_positions(admin_client(topics), group, {f"{Topic.RETRY_IN_1H}/0": end - 3})
+    before = reader.read().retries
+    delete_up_to(topics, [TopicPartition(Topic.RETRY_IN_1H, 0, end - 1)])
+    assert reader.read().retries == before - 2
+    delete_up_to(topics, [TopicPartition(Topic.RETRY_IN_1H, 0, end)])
+    assert reader.read().retries == before - 3

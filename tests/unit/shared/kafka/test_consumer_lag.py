@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -71,6 +73,7 @@ class OnItsWay:
         """At each request the record moves on so many times."""
         self._hops = list(hops)
         self.at, self._moves = Topic.COLLECTED, 0
+        self.firsts = dict.fromkeys(Topic, 0)
         self._ends = dict.fromkeys(Topic, OFFSET) | {Topic.COLLECTED: OFFSET + 1}
         self._committed = {group_name(n): dict.fromkeys(topics, OFFSET) for n, topics in INPUTS.items()}
 
@@ -82,11 +85,16 @@ class OnItsWay:
     def list_offsets(self, asked: dict[Any, Any], request_timeout: float) -> Any:
         """Each partition's leader is asked for itself."""
         assert request_timeout
-        return {at: self._later(lambda at=at: SimpleNamespace(offset=self._ends[at.topic])) for at in asked}
+
+        def offset(topic: Topic, which: object) -> Any:
+            first = which == OffsetSpec.earliest()  # type: ignore[no-untyped-call]
+            return SimpleNamespace(offset=(self.firsts if first else self._ends)[topic])
+
+        return {at: self._later(partial(offset, at.topic, which)) for at, which in asked.items()}
 
     def list_consumer_group_offsets(self, asked: list[Any], request_timeout: float) -> Any:
         assert request_timeout
-        return {each.group_id: self._later(lambda each=each: self._group(each.group_id)) for each in asked}
+        return {each.group_id: self._later(partial(self._group, each.group_id)) for each in asked}
 
     def _group(self, group: str) -> Any:
         found = self._committed[group].items()
@@ -126,3 +134,23 @@ def test_what_a_group_that_has_committed_nothing_has_before_it_is_known_though_i
     found = {each.node: each for each in lags(admin)}
     assert (found["retry"].records, found["retry"].ahead) == (None, 3 * OFFSET)
     assert (found["ingest"].records, found["ingest"].ahead) == (1, 1)
+
+
+@pytest.mark.parametrize("node", ["retry", "transmit"])
+def test_records_that_are_deleted_are_behind_no_node(node: str) -> None:
+    admin: Any = OnItsWay([])
+    admin._ends |= dict.fromkeys(INPUTS[node], OFFSET + 3)
+    admin.firsts |= dict.fromkeys(INPUTS[node], OFFSET + 1)
+    found = {each.node: each for each in lags(admin)}
+    assert found[node].records == 2 * len(INPUTS[node])
+    admin.firsts |= dict.fromkeys(INPUTS[node], OFFSET + 3)
+    found = {each.node: each for each in lags(admin)}
+    assert (found[node].records, found[node].ahead) == (0, 0)
+
+
+def test_a_group_that_has_committed_nothing_is_not_behind_once_all_records_are_deleted() -> None:
+    admin: Any = OnItsWay([])
+    admin._committed[group_name("transmit_slow")] = {}
+    admin.firsts |= dict.fromkeys(Topic, OFFSET)
+    found = {each.node: each for each in lags(admin)}
+    assert (found["transmit_slow"].records, found["transmit_slow"].ahead) == (0, 0)
