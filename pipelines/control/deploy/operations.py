@@ -23,6 +23,7 @@ from pipelines.control.deploy.policy import JUDGED, WATCHED, Policy, percent, pi
 from pipelines.control.deploy.rewinding import rewind
 from pipelines.control.deploy.seen import Seen
 from pipelines.control.deploy.traffic_minutes import first_minute, first_whole_minute, last_minute
+from pipelines.control.deploy.transitions import catches_up
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.release_steps import Kind, Step
 from shared.contracts.releases import Release
@@ -195,15 +196,24 @@ class Operations:
         return replace(seen, dead_letters=self._backend.dead_letters(side))
 
     def _emptied(self, side: str, fence: int) -> Remains:
-        self._backend.pause_canary(side, fence=fence)
+        with suppress(BackendError):  # one that is stopped already sends nothing: what it sends would be left
+            self._backend.pause_canary(side, fence=fence)
         return self._backend.remains(side)
 
     def _park(self, release: Release, seen: Seen) -> Seen:
+        return self._parked_empty(release, seen, release.former, release.former_version)
+
+    def _lay_down(self, release: Release, seen: Seen) -> Seen:
+        side = release.faulty
+        if release.unfinished or not catches_up(release):
+            return self._parked(release, seen, side)
+        return self._parked_empty(release, seen, side, release.good_version)
+
+    def _parked_empty(self, release: Release, seen: Seen, side: str, version: str) -> Seen:
         """Looks before and after: a side that got something meanwhile is not stopped, or runs again."""
-        side = release.former
         if share_of(weights := self._backend.weights(), side):
             # It may be half stopped already, and what it takes has to be processed.
-            self._backend.start(side, release.former_version, fence=release.term)
+            self._backend.start(side, version, fence=release.term)
             return replace(seen, weights=weights)
         if not release.traffic_ms:
             return replace(seen, weights=weights)  # it had some by hand: clients may still send to it
@@ -215,9 +225,6 @@ class Operations:
         if seen.deployed[side].parked:
             seen = replace(seen, remains=self._backend.remains(side))
         return seen
-
-    def _lay_down(self, release: Release, seen: Seen) -> Seen:
-        return self._parked(release, seen, release.faulty)
 
     def _settle(self, release: Release, seen: Seen) -> Seen:
         """A version may have broken its meter, or all of it: the step waits a while, and then goes on."""

@@ -6,18 +6,18 @@ from typing import Final
 from msgspec.structs import replace
 
 from pipelines.control.deploy import sufficiency
-from pipelines.control.deploy.moved_traffic import held_up, why_not_started
+from pipelines.control.deploy.moved_traffic import why_not_started
 from pipelines.control.deploy.preflight import after_preflight
 from pipelines.control.deploy.seen import Look
 from pipelines.control.deploy.shared_steps import (
     after_drain,
+    after_park,
     after_ready,
     after_start,
     after_traffic,
-    is_parked,
 )
 from pipelines.control.deploy.steps_back import STEPS_BACK
-from pipelines.control.deploy.transitions import ended_as_is, moved, undone
+from pipelines.control.deploy.transitions import ended_as_is, undone
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.release_steps import Step
 from shared.contracts.releases import Finding, Release
@@ -72,15 +72,7 @@ def _bake(at: Look) -> Release:
 
 
 def _park(at: Look) -> Release:
-    """Over if nothing came to the side meanwhile; else it drains again."""
-    side, remains = at.release.former, at.seen.remains
-    if (held := held_up(at, side, Step.DRAIN)) is not None:
-        return held
-    if remains is None:
-        return at.release
-    if came := sufficiency.left(remains, retries=False):
-        return moved(at.release, Step.DRAIN, at.now_ms, f"since {side} had drained came: {'; '.join(came)}")
-    return at.onward(f"{side} is parked") if is_parked(at, side) else at.release
+    return after_park(at, at.release.former, Step.DRAIN, "drained")
 
 
 _STEPS: Final[Mapping[Step, Callable[[Look], Release]]] = {

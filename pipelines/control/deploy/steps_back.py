@@ -10,6 +10,7 @@ from pipelines.control.deploy.moved_traffic import held_up, noted_by_hand
 from pipelines.control.deploy.seen import Look
 from pipelines.control.deploy.shared_steps import (
     after_drain,
+    after_park,
     after_ready,
     after_start,
     after_traffic,
@@ -17,7 +18,7 @@ from pipelines.control.deploy.shared_steps import (
     waiting_for,
 )
 from pipelines.control.deploy.traffic_minutes import last_minute
-from pipelines.control.deploy.transitions import moved
+from pipelines.control.deploy.transitions import catches_up, moved
 from shared.contracts.release_steps import Step
 from shared.contracts.releases import Release
 
@@ -153,7 +154,10 @@ def _catch_up(at: Look) -> Release:
 
 
 def _lay_down(at: Look) -> Release:
+    """What could not be put right stays in the topics, and what no customer sent may."""
     side = at.release.faulty
+    if not at.release.unfinished and catches_up(at.release):
+        return after_park(at, side, Step.CATCH_UP, "caught up")
     if (held := held_up(at, side, Step.CATCH_UP)) is not None:
         return held
     return at.onward(f"{side} is parked") if is_parked(at, side) else at.release

@@ -66,6 +66,11 @@ def going_back(release: Release) -> bool:
     return bool(release.back) and release.step in BACKWARD
 
 
+def catches_up(release: Release) -> bool:
+    """Whether the side that is put right processes what it took before it is parked."""
+    return Step.CATCH_UP in (_way_back(release) if release.back else release.plan)
+
+
 def _way_back(release: Release) -> tuple[Step, ...]:
     """Wakes the side that served if it has had no traffic: it may be parked, or was not started again.
 

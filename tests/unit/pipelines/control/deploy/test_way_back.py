@@ -3,6 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
+from pipelines.control.deploy.backend import BackendError
 from pipelines.control.deploy.deployer import health_of
 from pipelines.control.deploy.policy import Policy
 from shared.contracts.release_steps import BACKWARD, PLANS, Kind, Step
@@ -150,6 +151,51 @@ def test_a_side_that_is_stopped_for_long_is_still_asked_where_it_stands() -> Non
     world.place.world.sides[DARK].spoilt = False
     release = world.ended()
     assert "goes on from where it was stopped" in {each.step: each.said for each in release.log}[Step.REWIND]
+    assert_whole(world, version=OLD, side=LIGHT)
+
+
+def test_what_comes_while_a_side_is_parked_again_is_processed_before_it_stays_parked() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, Bad.SLOWER)
+    world.until(lambda release: release.step is Step.LAY_DOWN)
+    came = iter([7.0])
+
+    def take(name: str) -> None:
+        if name == "park":
+            world.place.world.sides[DARK].end += next(came, 0)
+
+    world.place.after_call = take
+    release = world.ended()
+    assert [each.said for each in release.log if each.step is Step.LAY_DOWN] == [
+        "since green had caught up came: ingest: 7 records",
+        "green is parked",
+    ]
+    assert_whole(world, version=OLD, side=LIGHT)
+
+
+def test_a_side_that_has_something_before_it_is_not_parked_again() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, Bad.SLOWER)
+    world.until(lambda release: release.step is Step.LAY_DOWN)
+    side = world.place.world.sides[DARK]
+    side.since_ms, side.end = world.now_ms + 10_000, side.end + 7  # it reads nothing for a while
+    world.turn()
+    assert (world.release.step, side.stopping, side.parked) == (Step.CATCH_UP, False, False)
+    assert world.ended().step is Step.UNDONE
+    assert_whole(world, version=OLD, side=LIGHT)
+
+
+def test_a_canary_that_is_stopped_already_does_not_keep_its_side_from_being_parked() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, Bad.SLOWER)
+    world.until(lambda release: release.step is Step.CATCH_UP)
+
+    def refuse(name: str) -> None:
+        if name == "pause_canary":
+            raise BackendError("the canary of green does not answer")
+
+    world.place.before_call = refuse
+    assert world.ended().step is Step.UNDONE
     assert_whole(world, version=OLD, side=LIGHT)
 
 
