@@ -118,7 +118,7 @@ class Release(Struct, frozen=True, kw_only=True):
     """Why it is undone; empty while it goes forward."""
 
     unready_ms: int = 0
-    """Since when the side that catches up has not been ready, epoch milliseconds; 0 if it is."""
+    """Since when the side that the step looks at has not been ready, epoch milliseconds; 0 if it is."""
 
     unfinished: str = ""
     """What could not be put right, and what to do; empty if everything could."""

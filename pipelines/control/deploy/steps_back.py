@@ -18,7 +18,7 @@ from pipelines.control.deploy.shared_steps import (
     waiting_for,
 )
 from pipelines.control.deploy.traffic_minutes import last_minute
-from pipelines.control.deploy.transitions import catches_up, moved
+from pipelines.control.deploy.transitions import catches_up, moved, onward
 from shared.contracts.release_steps import Step
 from shared.contracts.releases import Release
 
@@ -26,7 +26,7 @@ _POSITIONS_MS: Final = 120_000
 """A side that cannot say for so long where it stands is set back to its snapshot."""
 
 _DOWN_MS: Final = 60_000
-"""A version that has not run for so long says no more of its events."""
+"""A version that has not run for so long, without a break, says no more of its events."""
 
 
 def _wake(at: Look) -> Release:
@@ -71,12 +71,12 @@ def _settle(at: Look) -> Release:
         return replace(at.onward(f"{'; '.join(found)}: processed again"), replay=True)
     if _outcome_known(at):
         return at.onward("none of the version's events is lost")
-    passed_ms = at.now_ms - at.release.since_ms
-    if _is_down(at, passed_ms):
-        return at.onward(f"not known: waiting for {waiting_for(at)}")
-    if passed_ms > 1_000 * at.policy.outcome_seconds:
-        return at.onward(f"not known after {at.policy.outcome_seconds:,} s")
-    return replace(at.release, said="waiting for what became of the version's events")
+    noted = _with_readiness(at)
+    if _is_down(noted, at.now_ms):
+        return onward(noted, at.now_ms, f"not known: waiting for {waiting_for(at)}")
+    if at.now_ms - at.release.since_ms > 1_000 * at.policy.outcome_seconds:
+        return onward(noted, at.now_ms, f"not known after {at.policy.outcome_seconds:,} s")
+    return replace(noted, said="waiting for what became of the version's events")
 
 
 def _outcome_known(at: Look) -> bool:
@@ -95,15 +95,23 @@ def _linger(at: Look) -> Release:
     side, passed_ms = at.release.faulty, at.now_ms - at.release.traffic_ms
     if passed_ms >= 1_000 * at.policy.linger_seconds:
         return at.onward(f"clients had {at.policy.linger_seconds:,} s to leave {side}")
-    if _is_down(at, passed_ms):
-        return at.onward(f"{side} does not run: waiting for {waiting_for(at)}")
-    return replace(at.release, said=f"clients may still send to {side}")
+    noted = _with_readiness(at)
+    if _is_down(noted, at.now_ms):
+        return onward(noted, at.now_ms, f"{side} does not run: waiting for {waiting_for(at)}")
+    return replace(noted, said=f"clients may still send to {side}")
 
 
-def _is_down(at: Look, passed_ms: int) -> bool:
-    """Whether the version had its time to run and does not."""
+def _with_readiness(at: Look) -> Release:
+    """The release with the time since which the looked-at side has not been ready, at any look."""
     readiness = at.seen.readiness
-    return passed_ms > _DOWN_MS and readiness is not None and not readiness.ready
+    if readiness is None or readiness.ready:
+        return replace(at.release, unready_ms=0)
+    return replace(at.release, unready_ms=at.release.unready_ms or at.now_ms)
+
+
+def _is_down(release: Release, now_ms: int) -> bool:
+    """Whether the version does not run: one that is started again within a minute may say more."""
+    return bool(release.unready_ms) and now_ms - release.unready_ms > _DOWN_MS
 
 
 def _stop(at: Look) -> Release:
@@ -149,7 +157,7 @@ def _left_as_it_is(at: Look) -> Release:
 def _catch_up(at: Look) -> Release:
     if at.seen.readiness is None or at.seen.readiness.ready:
         return replace(after_drain(at), unready_ms=0, unfinished="")
-    since_ms = at.release.unready_ms or at.now_ms
+    since_ms = _with_readiness(at).unready_ms
     return _left_as_it_is(at) if _is_over(at, since_ms) else replace(after_ready(at), unready_ms=since_ms)
 
 

@@ -16,6 +16,8 @@ def moved(release: Release, step: Step, now_ms: int, said: str = "") -> Release:
         release,
         step=step,
         since_ms=now_ms,
+        # In both steps it is the same version that has not been ready.
+        unready_ms=release.unready_ms if step is Step.LINGER else 0,
         reached=step if step in release.plan and not release.back else release.reached,
         waits=[],
         waits_since_ms=0,

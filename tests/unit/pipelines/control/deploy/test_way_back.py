@@ -94,6 +94,39 @@ def test_a_release_waits_for_what_became_of_the_versions_events_but_not_for_ever
     assert settle.until_ms - settle.since_ms <= 1_000 * most_seconds
 
 
+def test_a_program_that_is_started_again_for_a_moment_does_not_end_the_wait_for_what_is_lost() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, Bad.SLOWER_AND_DROPS)
+    world.until(lambda release: release.step is Step.SETTLE)
+    for seconds in (62, 20):
+        world.turn(seconds)
+        world.place.world.sides[DARK].since_ms = world.now_ms  # not ready for five seconds
+        world.turn()
+        assert (world.release.step, world.release.unready_ms) == (Step.SETTLE, world.now_ms)
+        world.turn(5)
+        assert world.release.unready_ms == 0
+    release = world.ended()
+    assert release.replay
+    assert {each.step: each.said for each in release.log}[Step.SETTLE] == "9 events are lost: processed again"
+    assert_whole(world, version=OLD, side=LIGHT)
+
+
+def test_a_side_that_is_not_ready_for_a_moment_goes_on_serving_clients_that_have_not_left_it() -> None:
+    world = ReleaseWorld()
+    world.place.world.cached_ms = 100_000
+    world.ask(Kind.DEPLOY, NEW)
+    world.until(lambda release: release.step is Step.BAKE)
+    world.turn(120)
+    world.ask(Kind.ROLLBACK, replay=True)
+    world.until(lambda release: release.step is Step.LINGER)
+    world.turn(62)
+    world.place.world.sides[DARK].since_ms = world.now_ms
+    world.turn()
+    assert world.release.step is Step.LINGER
+    assert world.ended().step is Step.UNDONE
+    assert_whole(world, version=OLD, side=LIGHT)
+
+
 def test_a_meter_that_does_not_answer_any_more_does_not_keep_a_side_from_being_put_right() -> None:
     world = ReleaseWorld()
     world.ask(Kind.DEPLOY, Bad.SLOWER)
