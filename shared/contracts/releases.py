@@ -95,7 +95,7 @@ class Release(Struct, frozen=True, kw_only=True):
     """Where the target stood before its code was replaced."""
 
     left_at: Positions | None = None
-    """Where the bad version stood when it was stopped."""
+    """Where the bad version stood when it was stopped; a query whose checkpoint it spoilt is missing."""
 
     stopped_ms: int = 0
     """When it was seen to be stopped, epoch milliseconds; 0 before."""

@@ -147,9 +147,8 @@ class FakePlace:
             found = world.sides[side]
             if found.spoilt:
                 raise BackendError("the checkpoint of ingest cannot be read")
-            return Positions(
-                queries={"ingest": {_TOPIC: int(found.position)}}, groups={"retry": {"retry_in/0": 0}}
-            )
+            position = 0 if found.lost else int(found.position)
+            return Positions(queries={"ingest": {_TOPIC: position}}, groups={"retry": {"retry_in/0": 0}})
 
     def readable_positions(self, side: str) -> Positions:
         try:
@@ -163,7 +162,7 @@ class FakePlace:
         with self._changed("restore", fence) as world:
             found = world.sides[side]
             assert found.parked, "positions are changed under running code"
-            found.position, found.spoilt = positions.queries["ingest"][_TOPIC], False
+            found.position, found.spoilt, found.lost = positions.queries["ingest"][_TOPIC], False, False
             found.marked = found.end if replayed else 0
 
     def prove(self, side: str, events: int, *, fence: int) -> Proof:

@@ -263,6 +263,9 @@ class Operations:
         return replace(seen, deployed={side: self._backend.deployed(side)})
 
     def _rewind(self, release: Release, seen: Seen) -> Seen:
+        if release.left_at is None and release.snapshot is not None:
+            # Written down first: a checkpoint that was made anew does not say that it could not be read.
+            return replace(seen, positions=self._backend.readable_positions(release.faulty))
         return replace(seen, restored=rewind(self._backend, release))
 
     _STEPS: Final[Mapping[Step, Callable[["Operations", Release, Seen], Seen]]] = {

@@ -130,7 +130,10 @@ def _stop(at: Look) -> Release:
 
 
 def _rewind(at: Look) -> Release:
-    return at.onward(at.seen.restored) if at.seen.restored else at.release
+    if at.seen.restored:
+        return at.onward(at.seen.restored)
+    found = at.seen.positions
+    return at.release if found is None else replace(at.release, left_at=found)
 
 
 def _restart(at: Look) -> Release:

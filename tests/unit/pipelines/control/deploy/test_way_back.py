@@ -173,6 +173,18 @@ def test_a_version_that_spoils_its_own_checkpoint_is_undone_from_the_snapshot() 
     assert_whole(world, version=OLD, side=LIGHT)
 
 
+def test_a_version_that_loses_its_own_checkpoint_is_undone_from_the_snapshot() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, Bad.SLOWER)  # so that the side does not stand at its beginning
+    world.ended()
+    world.ask(Kind.DEPLOY, Bad.SLOWER)
+    world.until(lambda release: release.step is Step.STOP)
+    world.place.world.sides[DARK].lost = True
+    release = world.ended()
+    assert "ingest from the snapshot" in {each.step: each.said for each in release.log}[Step.REWIND]
+    assert_whole(world, version=OLD, side=LIGHT)
+
+
 def test_a_side_that_is_stopped_for_long_is_still_asked_where_it_stands() -> None:
     world = ReleaseWorld()
     world.ask(Kind.DEPLOY, Bad.SLOWER)
