@@ -16,11 +16,10 @@ from pipelines.control.backends.checkpoints import CheckpointStore, Offsets, by_
 from pipelines.control.deploy.backend import CannotReplayError
 from shared.contracts.releases import Positions
 from shared.contracts.replay_range import REPLAYING_NODE, ReplayRange, replay_of
-from shared.contracts.topology import INPUTS, METERING_NODE
+from shared.contracts.topology import METERING_NODE
 from shared.kafka.admin import admin_client
 from shared.kafka.background_reader import reader_config
-from shared.kafka.group_positions import commit_positions, group_positions
-from shared.kafka.progress_group import group_name
+from shared.kafka.group_positions import commit_positions
 from shared.kafka.retained_offsets import RetainedOffsets, retained_offsets
 from shared.runtime.logging import get_logger
 
@@ -56,15 +55,6 @@ def restore_side(
     admin = admin_client(bootstrap)
     for group, offsets in positions.groups.items():
         commit_positions(admin, group, offsets)
-
-
-def side_groups(bootstrap: str) -> dict[str, Offsets]:
-    """Where each group of a side's chain stands.
-
-    Raises:
-        KafkaException: if the brokers do not answer.
-    """
-    return group_positions(admin_client(bootstrap), map(group_name, INPUTS))
 
 
 def _replay(bootstrap: str, positions: Positions, replayed: Positions, *, marks: bool) -> ReplayRange:

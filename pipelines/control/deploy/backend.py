@@ -205,7 +205,10 @@ class Backend(Protocol):
         ...
 
     def positions(self, side: str) -> Positions:
-        """Where every query and every group of a side stands; of a parked side too."""
+        """Where every query and every group of a side stands; of a parked side too.
+
+        A query that has never run stands at the first records that its topics hold.
+        """
         ...
 
     def readable_positions(self, side: str) -> Positions:

@@ -9,11 +9,11 @@ from typing import Final
 
 from confluent_kafka import KafkaException
 
-from pipelines.control.backends.checkpoints import query_positions, readable_positions
 from pipelines.control.backends.letter_counter import letter_counter
 from pipelines.control.backends.meter import minutes_of, stability_of
 from pipelines.control.backends.remains import RemainsReader
-from pipelines.control.backends.restoring import restore_side, side_groups
+from pipelines.control.backends.restoring import restore_side
+from pipelines.control.backends.side_positions import SideBrokers, readable_side_positions, side_positions
 from pipelines.control.deploy.backend import (
     NONE_PINNED,
     BackendError,
@@ -167,14 +167,13 @@ class LocalBackend:
         """Where every query and every group of a side stands; of a parked side too."""
         with _explained():
             place = self._side(side)
-            queries = query_positions(FolderCheckpoints(place.checkpoints))
-            return Positions(queries=queries, groups=side_groups(place.bootstrap))
+            return side_positions(SideBrokers(place.bootstrap), FolderCheckpoints(place.checkpoints))
 
     def readable_positions(self, side: str) -> Positions:
         """As `positions`, without the queries whose checkpoints cannot be understood."""
         with _explained():
-            queries = readable_positions(FolderCheckpoints(self._side(side).checkpoints))
-            return Positions(queries=queries, groups=side_groups(self._side(side).bootstrap))
+            place = self._side(side)
+            return readable_side_positions(SideBrokers(place.bootstrap), FolderCheckpoints(place.checkpoints))
 
     def restore(self, side: str, positions: Positions, *, replayed: Positions | None, fence: int) -> None:
         """Let the code that is started next on a parked side begin at these positions.

@@ -21,12 +21,12 @@ from pipelines.control.backends.aws.versions import VersionStore
 from pipelines.control.backends.aws.weighted_records import NoRecordsError, Place, Traffic
 from pipelines.control.backends.aws.workloads import CANARY
 from pipelines.control.backends.canary_metrics import changed_events, proof
-from pipelines.control.backends.checkpoints import query_positions, readable_positions
 from pipelines.control.backends.letter_counter import letter_counter
 from pipelines.control.backends.meter import minutes_of, stability_of
 from pipelines.control.backends.minute_readings import MinuteReadings, Reading
 from pipelines.control.backends.remains import RemainsReader
-from pipelines.control.backends.restoring import restore_side, side_groups
+from pipelines.control.backends.restoring import restore_side
+from pipelines.control.backends.side_positions import SideBrokers, readable_side_positions, side_positions
 from pipelines.control.deploy.backend import (
     NONE_PINNED,
     BackendError,
@@ -147,14 +147,13 @@ class AwsBackend:
     def positions(self, side: str) -> Positions:
         """Where every query and every group of a side stands; of a parked side too."""
         with _explained():
-            queries = query_positions(self._checkpoints(side))
-            return Positions(queries=queries, groups=side_groups(self._settings.bootstrap(side)))
+            return side_positions(SideBrokers(self._settings.bootstrap(side)), self._checkpoints(side))
 
     def readable_positions(self, side: str) -> Positions:
         """As `positions`, without the queries whose checkpoints cannot be understood."""
         with _explained():
-            queries = readable_positions(self._checkpoints(side))
-            return Positions(queries=queries, groups=side_groups(self._settings.bootstrap(side)))
+            brokers = SideBrokers(self._settings.bootstrap(side))
+            return readable_side_positions(brokers, self._checkpoints(side))
 
     def restore(self, side: str, positions: Positions, *, replayed: Positions | None, fence: int) -> None:
         """Let the code that is started next on a parked side begin at these positions.
