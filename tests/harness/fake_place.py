@@ -83,6 +83,9 @@ class FakePlace:
         self.unreachable: set[str] = set()
         """Sides that do not say what code they have."""
 
+        self.mute: set[str] = set()
+        """Sides that do not say what they have still to settle."""
+
     def sides(self) -> tuple[str, str]:
         return LIGHT, DARK
 
@@ -218,6 +221,8 @@ class FakePlace:
             """Its sides have none."""
 
     def remains(self, side: str) -> Remains:
+        if side in self.mute:
+            raise BackendError(f"no broker of {side} answers")
         with self._world() as world:
             found = world.sides[side]
             unread = {"ingest": int(found.end - found.position), "retry": found.retries}

@@ -121,10 +121,12 @@ class Operations:
         return self._started(release, seen, release.faulty, release.good_version)
 
     def _wake(self, release: Release, seen: Seen) -> Seen:
-        found = self._backend.deployed(release.former)
-        if found.parked or release.woken:
-            seen = self._begun(release, seen, release.former, release.former_version)
-        return replace(seen, deployed={release.former: found})
+        side = release.former
+        found, ready = self._backend.deployed(side), self._readiness(side)
+        seen = replace(seen, deployed={side: found}, readiness=ready)
+        if found.parked or release.woken or not ready.ready:
+            seen = self._begun(release, seen, side, release.former_version)
+        return seen
 
     def _started(self, release: Release, seen: Seen, side: str, version: str) -> Seen:
         seen = self._begun(release, seen, side, version)
@@ -135,15 +137,19 @@ class Operations:
 
         The side is asked first, as another start forgets why the last one failed.
         """
-        try:
-            found = self._backend.readiness(side)
-        except BackendError as error:
-            found = Readiness(ready=False, waiting_for=(str(error),))
+        found = self._readiness(side)
         try:
             self._backend.start(side, version, fence=release.term)
         except BackendError as error:
             found = replace(found, ready=False, waiting_for=(str(error),))
         return replace(seen, readiness=found)
+
+    def _readiness(self, side: str) -> Readiness:
+        """Whether a side could take traffic; one that cannot be asked could not."""
+        try:
+            return self._backend.readiness(side)
+        except BackendError as error:
+            return Readiness(ready=False, waiting_for=(str(error),))
 
     def _ready(self, release: Release, seen: Seen) -> Seen:
         return self._begun(release, seen, release.target, release.version)
@@ -177,10 +183,16 @@ class Operations:
         return self._traffic(release, seen)
 
     def _drain(self, release: Release, seen: Seen) -> Seen:
-        side, fence = release.former, release.term
-        if not release.waits:  # the place may have been started again, with what has traffic only
-            self._backend.start(side, release.former_version, fence=fence)
-        return self._drained(seen, side, fence)
+        side = release.former
+        if release.waits:
+            seen = replace(seen, readiness=self._readiness(side))
+        else:  # the place may have been started again, with what has traffic only
+            seen = self._begun(release, seen, side, release.former_version)
+        if seen.readiness is not None and seen.readiness.ready:
+            return self._drained(seen, side, release.term)
+        with suppress(BackendError):  # a broken side may not say what it has; it is given up all the same
+            seen = self._drained(seen, side, release.term)
+        return seen
 
     def _catch_up(self, release: Release, seen: Seen) -> Seen:
         seen = self._begun(release, seen, release.faulty, release.good_version)
@@ -201,6 +213,8 @@ class Operations:
         return self._backend.remains(side)
 
     def _park(self, release: Release, seen: Seen) -> Seen:
+        if release.unfinished:
+            return self._parked(release, seen, release.former)
         return self._parked_empty(release, seen, release.former, release.former_version)
 
     def _lay_down(self, release: Release, seen: Seen) -> Seen:

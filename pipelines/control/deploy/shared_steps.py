@@ -49,10 +49,9 @@ def after_traffic(at: Look) -> Release:
 
 def after_drain(at: Look) -> Release:
     """Over once clients have left a side and it has nothing unread."""
-    drained_ms = at.now_ms - at.release.traffic_ms
-    if at.seen.remains is None or drained_ms < 1_000 * at.policy.linger_seconds:
+    if at.seen.remains is None or not clients_had_time(at):
         return at.release
-    kept = drained_ms < 1_000 * at.policy.retries_seconds
+    kept = at.now_ms - at.release.traffic_ms < 1_000 * at.policy.retries_seconds
     left = sufficiency.left(at.seen.remains, retries=kept)
     if left:
         return replace(at.release, said=f"left: {'; '.join(left)}")
@@ -61,8 +60,15 @@ def after_drain(at: Look) -> Release:
     return at.onward(sufficiency.account(at.seen.remains, at.seen.dead_letters))
 
 
+def clients_had_time(at: Look) -> bool:
+    """Whether clients had their time to leave a side whose share became 0."""
+    return at.now_ms - at.release.traffic_ms >= 1_000 * at.policy.linger_seconds
+
+
 def after_park(at: Look, side: str, resume: Step, drained: str) -> Release:
     """Over if nothing came to a side while it was parked; else it goes back to the step that processes it.
+
+    A side that could not process what it has is parked with it.
 
     Args:
         at: the look.
@@ -72,6 +78,8 @@ def after_park(at: Look, side: str, resume: Step, drained: str) -> Release:
     """
     if (held := held_up(at, side, resume)) is not None:
         return held
+    if at.release.unfinished:
+        return at.onward(f"{side} is parked") if is_parked(at, side) else at.release
     if at.seen.remains is None:
         return at.release
     if came := sufficiency.left(at.seen.remains, retries=False):

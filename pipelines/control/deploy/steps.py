@@ -18,6 +18,7 @@ from pipelines.control.deploy.shared_steps import (
 )
 from pipelines.control.deploy.steps_back import STEPS_BACK
 from pipelines.control.deploy.transitions import ended_as_is, undone
+from pipelines.control.deploy.unready_side import given_up, left_as_it_is, with_readiness
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.release_steps import Step
 from shared.contracts.releases import Finding, Release
@@ -71,6 +72,16 @@ def _bake(at: Look) -> Release:
     return at.onward(said) if over else replace(at.release, said=said)
 
 
+def _drain(at: Look) -> Release:
+    """Over once nothing is left. The version that was replaced may be broken, and never process the rest."""
+    after = after_drain(at)
+    if after.step is not Step.DRAIN:
+        return replace(after, unfinished="")
+    if given_up(at):
+        return left_as_it_is(at, at.release.former, at.release.former_version, Step.PARK)
+    return replace(after, unready_ms=with_readiness(at).unready_ms)
+
+
 def _park(at: Look) -> Release:
     return after_park(at, at.release.former, Step.DRAIN, "drained")
 
@@ -89,7 +100,7 @@ _STEPS: Final[Mapping[Step, Callable[[Look], Release]]] = {
     Step.BOTH: after_traffic,
     Step.ALL: after_traffic,
     Step.BAKE: _bake,
-    Step.DRAIN: after_drain,
+    Step.DRAIN: _drain,
     Step.PARK: _park,
     **STEPS_BACK,
 }

@@ -44,6 +44,7 @@ def undone(release: Release, why: str, now_ms: int, *, replay: bool = False) -> 
         back=why,
         replay=release.replay or (replay and release.carried),
         woken=release.woken or _may_be_stopping(release),
+        unfinished="",  # a side that was to be parked as it is gets its traffic back
     )
     if release.reached in _UNTOUCHED or release.kind is Kind.BURST_OFF:
         return moved(back, Step.UNDONE, now_ms, why)

@@ -319,7 +319,7 @@ def test_the_way_back_asks_no_side_how_it_is(step: Step) -> None:
     assert all(health_of(world.place, release, side).stable for side in (LIGHT, DARK))
 
 
-def test_a_side_that_lacks_something_gets_its_traffic_back_at_once() -> None:
+def test_a_side_that_lacks_something_is_started_again_and_gets_its_traffic_back_when_it_is_ready() -> None:
     world = ReleaseWorld()
     world.ask(Kind.DEPLOY, NEW)
     world.until(lambda release: release.step is Step.BAKE)
@@ -329,3 +329,32 @@ def test_a_side_that_lacks_something_gets_its_traffic_back_at_once() -> None:
     world.until(lambda release: release.step is Step.SETTLE)
     assert world.place.world.shares == {LIGHT: 100, DARK: 0}
     assert world.now_ms - asked_ms <= 10_000
+
+
+def test_a_side_that_runs_and_is_not_ready_gets_no_traffic_before_its_start_had_its_time() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    world.until(lambda release: release.step is Step.BAKE)
+    serves = dict(world.place.world.shares)
+    world.place.world.sides[LIGHT].since_ms = world.now_ms + 400_000  # not ready for so long
+    world.ask(Kind.ROLLBACK)
+    world.until(lambda release: release.step is Step.WAKE)
+    world.turn(300)
+    assert (world.release.step, world.release.said) == (Step.WAKE, "waiting for route")
+    assert world.place.world.shares == serves
+    release = world.ended()
+    assert {each.step: each.said for each in release.log}[Step.WAKE] == "every program is ready"
+    assert_whole(world, version=OLD, side=LIGHT)
+
+
+def test_a_side_that_runs_and_is_never_ready_gets_its_traffic_back_in_the_end() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    world.until(lambda release: release.step is Step.BAKE)
+    world.place.world.sides[LIGHT].since_ms = world.now_ms + 10_000_000
+    asked_ms = world.now_ms
+    world.ask(Kind.ROLLBACK)
+    release = world.until(lambda release: release.step is Step.SETTLE)
+    assert {each.step: each.said for each in release.log}[Step.WAKE] == "blue runs"
+    assert world.place.world.shares == {LIGHT: 100, DARK: 0}
+    assert 600_000 < world.now_ms - asked_ms < 620_000
