@@ -166,7 +166,8 @@ class FakePlace:
             found = world.sides[side]
             assert found.parked, "positions are changed under running code"
             found.position, found.spoilt, found.lost = positions.queries["ingest"][_TOPIC], False, False
-            found.marked = found.end if replayed else 0
+            unfinished = found.marked if found.position < found.marked else 0
+            found.marked = found.end if replayed else unfinished
 
     def prove(self, side: str, events: int, *, fence: int) -> Proof:
         with self._changed("prove", fence) as world:

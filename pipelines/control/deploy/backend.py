@@ -225,7 +225,7 @@ class Backend(Protocol):
             side: parked.
             positions: where to begin.
             replayed: what is read before these, or may have been read when the side was stopped, is marked as
-                replayed (`hifi_replay`); None marks nothing.
+                replayed (`hifi_replay`); None marks only what is left of an earlier replay.
             fence: see above.
 
         Raises:
