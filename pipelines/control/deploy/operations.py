@@ -109,7 +109,8 @@ class Operations:
         return None
 
     def _snapshot(self, release: Release, seen: Seen) -> Seen:
-        return replace(seen, positions=self._backend.positions(release.target))
+        side = release.target
+        return replace(seen, positions=self._backend.positions(side), remains=self._backend.remains(side))
 
     def _start(self, release: Release, seen: Seen) -> Seen:
         seen = replace(seen, weights=self._backend.weights())

@@ -30,11 +30,13 @@ def after_step(at: Look) -> Release:
 
 
 def _snapshot(at: Look) -> Release:
-    found = at.seen.positions
-    if found is None:
+    found, remains = at.seen.positions, at.seen.remains
+    if found is None or remains is None:
         return at.release
     said = f"positions of {len(found.queries)} queries and {len(found.groups)} groups"
-    return replace(at.onward(said), snapshot=found)
+    left = sufficiency.left(remains, retries=True)
+    said = "; ".join((said, *(f"left there: {each}" for each in left)))
+    return replace(at.onward(said), snapshot=found, leftovers=bool(left))
 
 
 def _start(at: Look) -> Release:

@@ -26,6 +26,11 @@ def disproof(proof: Proof) -> str:
     return f"of {proof.sent:,} events for proof {', '.join(wrong)}{examples}"
 
 
+def spoils(proof: Proof) -> bool:
+    """Whether what the version processed has to be processed again: its events arrive changed, or nowhere."""
+    return bool(proof.changed or proof.refused)
+
+
 def old(rating: Rating | None, version: str, days: float, now_ms: int) -> bool:
     """Whether a load test is missing, of another version, or older than `days`."""
     return rating is None or rating.version != version or now_ms - rating.at_ms > days * _DAY_MS

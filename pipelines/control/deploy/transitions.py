@@ -42,7 +42,7 @@ def undone(release: Release, why: str, now_ms: int, *, replay: bool = False) -> 
     back = replace(
         release,
         back=why,
-        replay=release.replay or (replay and release.carried),
+        replay=release.replay or (replay and release.processed),
         woken=release.woken or _may_be_stopping(release),
         unfinished="",  # a side that was to be parked as it is gets its traffic back
     )
@@ -85,6 +85,6 @@ def _way_back(release: Release) -> tuple[Step, ...]:
         took = (Step.CATCH_UP,) if release.by_hand else ()
         return (Step.GIVE_BACK, *(() if release.opened else (*took, Step.LAY_DOWN)), Step.UNDONE)
     wake = (Step.WAKE,) if release.has_reached(Step.ALL) else ()
-    settle = (Step.SETTLE, Step.LINGER) if release.carried else ()
-    catch_up = (Step.RESTART, Step.CATCH_UP, Step.LAY_DOWN) if release.carried else ()
+    settle = (Step.SETTLE, Step.LINGER) if release.processed else ()
+    catch_up = (Step.RESTART, Step.CATCH_UP, Step.LAY_DOWN) if release.processed else ()
     return (*wake, Step.GIVE_BACK, *settle, Step.STOP, Step.REWIND, *catch_up, Step.UNDONE)
