@@ -1,11 +1,18 @@
 """From one step of a release to another, forward and back. Pure."""
 
+from typing import Final
+
 from msgspec.structs import replace
 
 from shared.contracts.release_steps import BACKWARD, Kind, Step
 from shared.contracts.releases import Passed, Release
 
-_MOST_PASSED = 60
+_MOST_PASSED: Final = 60
+_FIRST_PASSED: Final = 20
+"""Of the steps that are over, so many are kept from the beginning: no plan has more. When the target was
+started and got its first traffic is asked for to the end, and a side may drain and be parked without end.
+"""
+
 _UNTOUCHED = (Step.PREFLIGHT, Step.SNAPSHOT)
 
 
@@ -22,8 +29,14 @@ def moved(release: Release, step: Step, now_ms: int, said: str = "") -> Release:
         waits=[],
         waits_since_ms=0,
         said="",
-        log=[*release.log, passed][-_MOST_PASSED:],
+        log=_kept([*release.log, passed]),
     )
+
+
+def _kept(log: list[Passed]) -> list[Passed]:
+    if len(log) <= _MOST_PASSED:
+        return log
+    return [*log[:_FIRST_PASSED], *log[_FIRST_PASSED - _MOST_PASSED :]]
 
 
 def onward(release: Release, now_ms: int, said: str = "") -> Release:
