@@ -8,6 +8,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Any, Final
 
+from pipelines.control.deploy.policy import Policy
 from scripts.dashboard.promql import series, total
 from shared.contracts.release_steps import BACKWARD, Step
 from shared.contracts.topics import RETRY_DELAYS, Topic
@@ -71,7 +72,10 @@ def _stands(seconds: int, *steps: Step) -> str:
 
 _QUICK_STEPS: Final = frozenset({*BACKWARD, Step.BOTH, Step.PARK}) - {Step.CATCH_UP}
 """They take minutes, and a release stays in one that does not succeed. Of the others, those forward fail by
-themselves at their limit; before the first of them a release may wait, and to drain may take a day."""
+themselves at their limit; before the first of them a release may wait."""
+
+_DRAIN_SECONDS: Final = Policy().retries_seconds + 3_600
+"""Retries that are not due keep a side for the former; what is left an hour later is not read."""
 
 _SIDE_IS_UP: Final = f"count({series(CollectMetric.READY)} == 1) > 0"
 """A parked side has no collect, and its silence is intended."""
@@ -156,7 +160,13 @@ ALERTS: Final = (
     ),
     Alert(
         name="HifiReleaseStands",
-        expression=f"{_stands(1_800, *_QUICK_STEPS)} or {_stands(14_400, Step.CATCH_UP)}",
+        expression=" or ".join(
+            (
+                _stands(1_800, *_QUICK_STEPS),
+                _stands(14_400, Step.CATCH_UP),
+                _stands(_DRAIN_SECONDS, Step.DRAIN),
+            )
+        ),
         minutes=0,
         severity=Severity.WARNING,
         summary="The release has been in the step {{ $labels.step }} for {{ $value | humanizeDuration }}",

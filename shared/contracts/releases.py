@@ -94,8 +94,13 @@ class Release(Struct, frozen=True, kw_only=True):
     snapshot: Positions | None = None
     """Where the target stood before its code was replaced."""
 
+    leftovers: bool = False
+    """Whether the target had records then that it had not read, which its version processes before its first
+    share. They may be customers', of a release that was unfinished.
+    """
+
     left_at: Positions | None = None
-    """Where the bad version stood when it was stopped."""
+    """Where the bad version stood when it was stopped; a query whose checkpoint it spoilt is missing."""
 
     stopped_ms: int = 0
     """When it was seen to be stopped, epoch milliseconds; 0 before."""
@@ -118,7 +123,7 @@ class Release(Struct, frozen=True, kw_only=True):
     """Why it is undone; empty while it goes forward."""
 
     unready_ms: int = 0
-    """Since when the side that catches up has not been ready, epoch milliseconds; 0 if it is."""
+    """Since when the side that the step looks at has not been ready, epoch milliseconds; 0 if it is."""
 
     unfinished: str = ""
     """What could not be put right, and what to do; empty if everything could."""
@@ -173,6 +178,11 @@ class Release(Struct, frozen=True, kw_only=True):
     def carried(self) -> bool:
         """Whether the target may have had customers' events, of a version that is not known to be good."""
         return self.kind is not Kind.ROLLBACK and (self.opened or self.by_hand)
+
+    @property
+    def processed(self) -> bool:
+        """Whether that version may have processed customers' events: new ones, or such as it found there."""
+        return self.carried or (self.kind is not Kind.ROLLBACK and self.leftovers)
 
     def has_reached(self, *steps: Step) -> bool:
         """Whether one of these steps forward was begun."""

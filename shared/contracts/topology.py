@@ -20,6 +20,9 @@ group, as most do `config`, is not listed for it."""
 CHAIN_GROUPS: Final = ("ingest", "route", "transmit", "transmit_slow", "retry")
 """The groups that move events on, in the order an event passes them."""
 
+CHAIN_QUERIES: Final = ("ingest", "route", "transmit", "transmit_slow")
+"""Those of them that are Spark queries, which go on where their checkpoints say."""
+
 METERING_NODE: Final = "audit"
 """The node that counts what the others do. It goes on where its ledger ends, and is set to no position."""
 

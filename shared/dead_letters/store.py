@@ -1,6 +1,6 @@
 """Reads dead letters from Kafka."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from typing import Final, NamedTuple, cast
 
@@ -87,10 +87,16 @@ class DeadLetterStore:
             KafkaException: if the brokers refuse.
             TimeoutError: if they stop answering.
         """
-        for message in self._reader.read(self.narrowed(wanted)):
-            letter = self._letter(message)
-            if self._takes(wanted, letter):
-                yield letter
+        yield from self._letters(wanted, self.narrowed(wanted))
+
+    def letters_in(self, spans: Iterable[OffsetRange]) -> Iterator[DeadLetter]:
+        """The letters in ranges of `spans`, oldest first within each.
+
+        Raises:
+            KafkaException: if the brokers refuse.
+            TimeoutError: if they stop answering.
+        """
+        yield from self._letters(Filter(), spans)
 
     def newest_first(
         self, wanted: Filter, spans: list[OffsetRange], may_read: Callable[[], bool]
@@ -118,6 +124,12 @@ class DeadLetterStore:
             return spans
         ends = {span.partition: span for span in self._reader.since(spans, wanted.until_ms + _UNORDERED_MS)}
         return [span._replace(end=min(span.end, ends[span.partition].start)) for span in spans]
+
+    def _letters(self, wanted: Filter, spans: Iterable[OffsetRange]) -> Iterator[DeadLetter]:
+        for message in self._reader.read(spans):
+            letter = self._letter(message)
+            if self._takes(wanted, letter):
+                yield letter
 
     def _takes(self, wanted: Filter, letter: DeadLetter) -> bool:
         return letter.key.written_ms >= self._oldest_ms and wanted.takes(letter)

@@ -10,6 +10,9 @@ from shared.dynamodb.client import StoreError, dynamodb_client, error_code
 _OWNER: Final = "owner"
 _BEAT: Final = "beat"
 
+Beat = tuple[str, int]
+"""Of a lease: its owner, and a number that rises whenever the owner renews it."""
+
 
 class Lease:
     """Belongs to one thread at a time.
@@ -42,7 +45,7 @@ class Lease:
         self._client: Any = dynamodb_client(endpoint)
         self._table, self._owner, self._seconds, self._monotonic = table, owner, seconds, monotonic
         self._key = {name: {"S": value} for name, value in keys.items()}
-        self._seen: tuple[str, int] | None = None
+        self._seen: Beat | None = None
         self._seen_at = 0.0
 
     def held(self) -> bool:
@@ -51,7 +54,7 @@ class Lease:
         Raises:
             StoreError: if the table cannot be used; then nobody knows.
         """
-        found = self._read()
+        found = read_beat(self._client, self._table, self._key)
         if found is None:
             return self._write(None, 1)
         owner, beat = found
@@ -77,15 +80,7 @@ class Lease:
         except (BotoCoreError, ClientError):
             return
 
-    def _read(self) -> tuple[str, int] | None:
-        try:
-            answer = self._client.get_item(TableName=self._table, Key=self._key, ConsistentRead=True)
-        except (BotoCoreError, ClientError) as error:
-            raise StoreError(f"table {self._table} cannot be read: {error}") from error
-        row = answer.get("Item")
-        return None if row is None else (row[_OWNER]["S"], int(row[_BEAT]["N"]))
-
-    def _write(self, former: tuple[str, int] | None, beat: int) -> bool:
+    def _write(self, former: Beat | None, beat: int) -> bool:
         names = {"#o": _OWNER}
         if former is None:
             condition, values = "attribute_not_exists(#o)", {}
@@ -106,3 +101,17 @@ class Lease:
                 return False
             raise StoreError(f"table {self._table} cannot be written: {error}") from error
         return True
+
+
+def read_beat(client: Any, table: str, key: dict[str, Any]) -> Beat | None:
+    """The beat of the lease at a key of a table; None if no process has it.
+
+    Raises:
+        StoreError: if the table cannot be used.
+    """
+    try:
+        answer = client.get_item(TableName=table, Key=key, ConsistentRead=True)
+    except (BotoCoreError, ClientError) as error:
+        raise StoreError(f"table {table} cannot be read: {error}") from error
+    row = answer.get("Item")
+    return None if row is None else (row[_OWNER]["S"], int(row[_BEAT]["N"]))

@@ -27,12 +27,19 @@ CHAIN: Final = (
 _GROUPS: Final = (*CHAIN_GROUPS, "audit")
 
 
+_Offsets = Mapping[tuple[str, int], int]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Lag:
-    """Records a node has not read yet; None if it has committed no offset yet."""
+    """How far a node is behind."""
 
     node: str
     records: int | None
+    """Records it has not read yet; None if it has committed no offset yet."""
+
+    ahead: int = 0
+    """Records that its topics hold beyond what it has committed: all of them if that is nothing."""
 
 
 def topic_ends(admin: AdminClient) -> dict[Topic, int]:
@@ -53,41 +60,53 @@ def partition_ends(admin: AdminClient) -> dict[tuple[str, int], int]:
     Raises:
         KafkaException: if the brokers do not answer.
     """
+    return _offsets(admin, OffsetSpec.latest())  # type: ignore[no-untyped-call]
+
+
+def _offsets(admin: AdminClient, which: OffsetSpec) -> dict[tuple[str, int], int]:
     deadline = time.monotonic() + _TIMEOUT_SECONDS
     while True:
         try:
-            return _ends(admin)
+            return _asked(admin, which)
         except KafkaException as error:
             if error.args[0].code() not in LEADER_MOVES or time.monotonic() > deadline:
                 raise
         time.sleep(_PAUSE_SECONDS)
 
 
-def _ends(admin: AdminClient) -> dict[tuple[str, int], int]:
+def _asked(admin: AdminClient, which: OffsetSpec) -> dict[tuple[str, int], int]:
     found = admin.list_topics(timeout=_TIMEOUT_SECONDS).topics
     asked = [TopicPartition(t, p) for t in Topic if t in found for p in found[t].partitions]
-    latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-    futures = admin.list_offsets(dict.fromkeys(asked, latest), request_timeout=_TIMEOUT_SECONDS)
+    futures = admin.list_offsets(dict.fromkeys(asked, which), request_timeout=_TIMEOUT_SECONDS)
     return {(p.topic, p.partition): f.result(_TIMEOUT_SECONDS).offset for p, f in futures.items()}
 
 
 def lags(admin: AdminClient) -> list[Lag]:
     """Lag of each node after collect, by its consumer group; a Spark query commits to a progress group.
 
+    A record that is on its way is in at least one of them. A node commits what it has written on, so at any
+    moment each record stands uncommitted in some topic. All commits are read before one moment and all ends
+    after it: no commit is too high, no end too low. With the ends first, a record that moves on in between
+    would be in none: below the commit of its old topic and beyond the end of its new one.
+
+    Records that are deleted already are behind no node: a side that stood still for longer than its topics
+    keep them would otherwise have them before it until it commits something newer.
+
     Raises:
         KafkaException: if the brokers do not answer.
     """
+    committed = {node: _committed(admin, node) for node in _GROUPS}
+    firsts = _offsets(admin, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
     ends = partition_ends(admin)
-    return [Lag(node=node, records=_behind(_committed(admin, node), ends, INPUTS[node])) for node in _GROUPS]
+    held = {place: (firsts.get(place, 0), end) for place, end in ends.items()}
+    return [_lag(node, committed[node], held) for node in _GROUPS]
 
 
-def _behind(
-    committed: Mapping[tuple[str, int], int], ends: Mapping[tuple[str, int], int], topics: tuple[Topic, ...]
-) -> int | None:
-    wanted = [(partition, end) for partition, end in ends.items() if partition[0] in topics]
-    if not committed and any(end for _, end in wanted):
-        return None
-    return sum(max(0, end - committed.get(partition, 0)) for partition, end in wanted)
+def _lag(node: str, committed: _Offsets, held: Mapping[tuple[str, int], tuple[int, int]]) -> Lag:
+    """By partition, `held` are the first offset that is retained, and the end."""
+    wanted = [(place, first, end) for place, (first, end) in held.items() if place[0] in INPUTS[node]]
+    ahead = sum(max(0, end - max(first, committed.get(place, 0))) for place, first, end in wanted)
+    return Lag(node=node, records=ahead if committed or not ahead else None, ahead=ahead)
 
 
 def _committed(admin: AdminClient, node: str) -> dict[tuple[str, int], int]:

@@ -211,6 +211,9 @@ class BackendConformance:
             return not left(place.backend.remains(place.dark), retries=False)
 
         place.eventually(settled, f"{place.dark} has read all")
+        counted = place.backend.dead_letters
+        place.eventually(lambda: counted(place.dark) is not None, "its dead letters are counted")
+        assert all(count > 0 for count in (counted(place.dark) or {}).values())
 
     def test_minutes_come_in_their_order_and_with_events(self, place: Place) -> None:
         now = place.clock() // MINUTE_MS

@@ -71,11 +71,20 @@ class FakePlace:
 
         self.after_call: Callable[[str], None] = lambda _: None
         self.replays = True
+        self.letter_looks = 0
+        """How often dead letters were asked for."""
+
+        self.counting_looks = 0
+        """After so many looks they are counted."""
+
         self.silent_meters: set[str] = set()
         """Sides whose observe does not answer."""
 
         self.unreachable: set[str] = set()
         """Sides that do not say what code they have."""
+
+        self.mute: set[str] = set()
+        """Sides that do not say what they have still to settle."""
 
     def sides(self) -> tuple[str, str]:
         return LIGHT, DARK
@@ -141,9 +150,8 @@ class FakePlace:
             found = world.sides[side]
             if found.spoilt:
                 raise BackendError("the checkpoint of ingest cannot be read")
-            return Positions(
-                queries={"ingest": {_TOPIC: int(found.position)}}, groups={"retry": {"retry_in/0": 0}}
-            )
+            position = 0 if found.lost else int(found.position)
+            return Positions(queries={"ingest": {_TOPIC: position}}, groups={"retry": {"retry_in/0": 0}})
 
     def readable_positions(self, side: str) -> Positions:
         try:
@@ -157,8 +165,9 @@ class FakePlace:
         with self._changed("restore", fence) as world:
             found = world.sides[side]
             assert found.parked, "positions are changed under running code"
-            found.position, found.spoilt = positions.queries["ingest"][_TOPIC], False
-            found.marked = found.end if replayed else 0
+            found.position, found.spoilt, found.lost = positions.queries["ingest"][_TOPIC], False, False
+            unfinished = found.marked if found.position < found.marked else 0
+            found.marked = found.end if replayed else unfinished
 
     def prove(self, side: str, events: int, *, fence: int) -> Proof:
         with self._changed("prove", fence) as world:
@@ -213,11 +222,18 @@ class FakePlace:
             """Its sides have none."""
 
     def remains(self, side: str) -> Remains:
+        if side in self.mute:
+            raise BackendError(f"no broker of {side} answers")
         with self._world() as world:
             found = world.sides[side]
             unread = {"ingest": int(found.end - found.position), "retry": found.retries}
             lag = dict.fromkeys(CHAIN_GROUPS, 0) | unread
-            return Remains(lag=lag, retries=found.retries, dead_letters={"410 gone": 2})
+            return Remains(lag=lag, retries=found.retries)
+
+    def dead_letters(self, side: str) -> Mapping[str, int] | None:
+        assert side in self.sides()
+        self.letter_looks += 1
+        return {"410 gone": 2} if self.letter_looks > self.counting_looks else None
 
     def stability(self, side: str, since: int = 0) -> Stability:
         with self._world() as world:

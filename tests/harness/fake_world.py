@@ -66,7 +66,10 @@ class FakeSide(Struct, kw_only=True):
     proof: int = 0
     rated: Rating | None = None
     spoilt: bool = False
-    """Whether its checkpoint can be read."""
+    """Whether its checkpoint cannot be read."""
+
+    lost: bool = False
+    """Whether it has none any more: it would go on with the first records that there are."""
 
     retries: int = 0
     stable: bool = True

@@ -126,6 +126,12 @@ def test_of_the_table_it_has_releases_registers_leases_and_github_the_first_two(
     assert partitions(asks) == ours
 
 
+def test_github_sees_whether_a_deployer_leads_and_takes_no_lease(foundation: Stack) -> None:
+    policy = one(foundation, "aws_iam_policy", name=f"{PREFIX}-deploy-release")
+    (sees,) = [each for each in statements(policy) if each["Sid"] == "SeeTheDeployer"]
+    assert (partitions(sees), sees["Action"]) == (["leases#"], ["dynamodb:GetItem"])
+
+
 def test_it_reads_what_its_groups_read_and_dead_letters_and_writes_no_topic(foundation: Stack) -> None:
     read = {each.rpartition("/")[2] for each in granted(foundation)["KafkaRead"]["Resource"]}
     assert set(Topic) - read == {Topic.CONFIG, Topic.HEARTBEATS, Topic.KEY_USAGE, Topic.LEDGER}

@@ -11,7 +11,7 @@ from infra.components.deployment import iam_actions as actions
 from infra.components.deployment.cluster_statements import cluster_statements
 from infra.components.deployment.role_statements import role_statements
 from infra.components.deployment.traffic_statements import traffic_statements
-from infra.components.identity.deployer_statements import release_table
+from infra.components.identity.deployer_statements import leases, release_table
 from infra.config import Environment
 from infra.naming import PROJECT, Names, Side
 
@@ -124,6 +124,7 @@ def _ask_the_deployer(environment: Environment) -> list[Statement]:
     """What `hifi deploy` and its siblings write: a request in the deployer's part of the table."""
     return [
         release_table(environment, "AskTheDeployer"),
+        leases(environment, "SeeTheDeployer"),
         _key("TableKey", environment, "data", _READ_AND_WRITE),
     ]
 

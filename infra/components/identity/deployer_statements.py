@@ -53,11 +53,25 @@ def release_table(environment: Environment, sid: str) -> Statement:
     return _items(environment, sid, partitions)
 
 
+def leases(environment: Environment, sid: str) -> Statement:
+    """Read who leads, and whether it lives.
+
+    Args:
+        environment: Settings of the environment.
+        sid: Name of the statement.
+    """
+    return _of_table(environment, sid, ["dynamodb:GetItem"], [LEASES])
+
+
 def _items(environment: Environment, sid: str, partitions: list[str]) -> Statement:
+    actions = [f"dynamodb:{each}Item" for each in ("ConditionCheck", "Delete", "Get", "Put")]
+    return _of_table(environment, sid, [*actions, "dynamodb:Query"], partitions)
+
+
+def _of_table(environment: Environment, sid: str, actions: list[str], partitions: list[str]) -> Statement:
     return Statement(
         sid=sid,
-        actions=[f"dynamodb:{each}Item" for each in ("ConditionCheck", "Delete", "Get", "Put")]
-        + ["dynamodb:Query"],
+        actions=actions,
         resources=[environment.arns.of("dynamodb", f"table/{environment.names.documents_table}")],
         conditions={"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": partitions}},
     )

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 import msgspec
 
 from shared.contracts.replay_range import REPLAY_FILE, ReplayRange, encode_replay_range
-from shared.contracts.topology import CHAIN_GROUPS
+from shared.contracts.topology import CHAIN_GROUPS, CHAIN_QUERIES
 
 _FIRST: Final = "sources/0/0"
 
@@ -65,6 +65,15 @@ def readable_positions(store: CheckpointStore) -> dict[str, Offsets]:
     return found
 
 
+def without_checkpoint(store: CheckpointStore) -> list[str]:
+    """The queries of the chain that have no checkpoint yet: each begins with the first records of its topics.
+
+    Raises:
+        OSError: if the files cannot be had.
+    """
+    return [query for query in CHAIN_QUERIES if _written(store, query) is None]
+
+
 def write_checkpoint(
     store: CheckpointStore, query: str, offsets: Mapping[str, int], replay: ReplayRange | None = None
 ) -> None:
@@ -89,9 +98,14 @@ def by_topic(offsets: Mapping[str, int]) -> _ByTopic:
 
 
 def _position(store: CheckpointStore, query: str) -> Offsets:
-    done = store.numbers(query, "offsets") & store.numbers(query, "commits")
-    text = store.read(query, f"offsets/{max(done)}" if done else _FIRST)
+    text = _written(store, query)
     if text is None:
         return {}
     written = msgspec.json.decode(text[text.rindex(b"\n{") :], type=_ByTopic)
     return {f"{topic}/{p}": offset for topic, found in written.items() for p, offset in found.items()}
+
+
+def _written(store: CheckpointStore, query: str) -> bytes | None:
+    """What a query's checkpoint says of its offsets; None without a checkpoint."""
+    done = store.numbers(query, "offsets") & store.numbers(query, "commits")
+    return store.read(query, f"offsets/{max(done)}" if done else _FIRST)

@@ -15,12 +15,17 @@ from confluent_kafka import Consumer, TopicPartition
 from pipelines.control.backends.checkpoints import CheckpointStore, Offsets, by_topic, write_checkpoint
 from pipelines.control.deploy.backend import CannotReplayError
 from shared.contracts.releases import Positions
-from shared.contracts.replay_range import REPLAYING_NODE, ReplayRange, replay_of
-from shared.contracts.topology import INPUTS, METERING_NODE
+from shared.contracts.replay_range import (
+    REPLAY_FILE,
+    REPLAYING_NODE,
+    ReplayRange,
+    decode_replay_range,
+    replay_of,
+)
+from shared.contracts.topology import METERING_NODE
 from shared.kafka.admin import admin_client
 from shared.kafka.background_reader import reader_config
-from shared.kafka.group_positions import commit_positions, group_positions
-from shared.kafka.progress_group import group_name
+from shared.kafka.group_positions import commit_positions
 from shared.kafka.retained_offsets import RetainedOffsets, retained_offsets
 from shared.runtime.logging import get_logger
 
@@ -42,29 +47,24 @@ def restore_side(
         bootstrap: of the side.
         checkpoints: of the side.
         positions: where to begin.
-        replayed: where the bad version stood; None marks nothing.
+        replayed: where the bad version stood; None marks only what is left of an earlier replay.
         marks: whether the version that is started next can mark what it processes again.
 
     Raises:
         CannotReplayError: if what is read again cannot be marked, or is gone.
         KafkaException, OSError: if the brokers do not answer, or a checkpoint cannot be written.
     """
-    replay = None if replayed is None else _replay(bootstrap, positions, replayed, marks=marks)
+    replay = (
+        _unfinished(checkpoints, positions)
+        if replayed is None
+        else _replay(bootstrap, positions, replayed, marks=marks)
+    )
     for query, offsets in positions.queries.items():
         write_checkpoint(checkpoints, query, offsets, replay if query == REPLAYING_NODE else None)
     checkpoints.replace(METERING_NODE, {})
     admin = admin_client(bootstrap)
     for group, offsets in positions.groups.items():
         commit_positions(admin, group, offsets)
-
-
-def side_groups(bootstrap: str) -> dict[str, Offsets]:
-    """Where each group of a side's chain stands.
-
-    Raises:
-        KafkaException: if the brokers do not answer.
-    """
-    return group_positions(admin_client(bootstrap), map(group_name, INPUTS))
 
 
 def _replay(bootstrap: str, positions: Positions, replayed: Positions, *, marks: bool) -> ReplayRange:
@@ -79,6 +79,17 @@ def _replay(bootstrap: str, positions: Positions, replayed: Positions, *, marks:
     if gone:
         raise CannotReplayError(f"{gone:,} of the records that it would begin with are deleted")
     return replay_of(by_topic(since), by_topic({name: held[name].end for name in since}))
+
+
+def _unfinished(checkpoints: CheckpointStore, positions: Positions) -> ReplayRange | None:
+    """The replay that the side was in the middle of, which goes on: what is read of it was read before."""
+    written = checkpoints.read(REPLAYING_NODE, REPLAY_FILE)
+    try:
+        replay = None if written is None else decode_replay_range(written)
+    except ValueError:  # spoilt by the version that was stopped
+        return None
+    reached = by_topic(positions.queries.get(REPLAYING_NODE, {}))
+    return replay if replay is not None and replay.left(reached) else None
 
 
 def unmarked(positions: Positions, replayed: Positions) -> str:

@@ -8,6 +8,7 @@
 - `traffic_minutes`: in which minutes the version had customers' events.
 - `preflight`, `steps`, `transitions`: before the first step; after each one; from one to another.
 - `sufficiency`, `replays`: whether a proof, a rating or a drained side is enough; where a replay begins.
+- `unready_side`, `moved_traffic`: a side that is not ready for long; one that was given traffic by hand.
 - `policy`, `settings`: the limits; their HIFI_* variables.
 - `metrics`, `side_states`: what Prometheus shows; what `hifi sides` shows.
 

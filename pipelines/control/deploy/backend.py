@@ -164,9 +164,6 @@ class Remains(Struct, frozen=True, kw_only=True):
     next_retry_ms: int | None = None
     """When the last of these is due, epoch milliseconds; None if that is not known."""
 
-    dead_letters: dict[str, int] = {}
-    """By reason, dead letters that were not replayed: they are reported, and a side is parked with them."""
-
 
 class Backend(Protocol):
     """Two sides and the edge before them. Every method raises BackendError."""
@@ -211,7 +208,10 @@ class Backend(Protocol):
         ...
 
     def positions(self, side: str) -> Positions:
-        """Where every query and every group of a side stands; of a parked side too."""
+        """Where every query and every group of a side stands; of a parked side too.
+
+        A query that has never run stands at the first records that its topics hold.
+        """
         ...
 
     def readable_positions(self, side: str) -> Positions:
@@ -228,7 +228,7 @@ class Backend(Protocol):
             side: parked.
             positions: where to begin.
             replayed: what is read before these, or may have been read when the side was stopped, is marked as
-                replayed (`hifi_replay`); None marks nothing.
+                replayed (`hifi_replay`); None marks only what is left of an earlier replay.
             fence: see above.
 
         Raises:
@@ -286,6 +286,13 @@ class Backend(Protocol):
 
     def remains(self, side: str) -> Remains:
         """What a side has still to settle."""
+        ...
+
+    def dead_letters(self, side: str) -> Mapping[str, int] | None:
+        """By reason, dead letters that were not replayed: they are reported, and a side is parked with them.
+
+        None while they are being counted: a side may have millions of them.
+        """
         ...
 
     def stability(self, side: str, since: int = 0) -> Stability:

@@ -32,7 +32,9 @@ def decided(release: Release, seen: Seen, policy: Policy, now_ms: int) -> Releas
         return undone(known, "; ".join(verdict.words), now_ms, replay=verdict.replay)
     at = Look(release=known, seen=seen, policy=policy, now_ms=now_ms)
     trouble = _crashed(at) or _disproved(at) or _late(at)
-    return undone(known, trouble, now_ms) if trouble else _further(at)
+    # What the proof shows happened to customers' events too, if it had any.
+    again = seen.proof is not None and sufficiency.spoils(seen.proof)
+    return undone(known, trouble, now_ms, replay=again) if trouble else _further(at)
 
 
 def _further(at: Look) -> Release:

@@ -92,13 +92,14 @@ class Deployer:
         return self._write(release, decided(known, seen, self._policy, self._clock()))
 
     def _waiting(self, release: Release) -> Release:
-        """With what it waits for now. A step that changes something has its time from when it may begin."""
+        """With what it waits for now. A step that is bounded by a time has it from when it may begin."""
         waits = list(self._hands.take(release))
         if waits == release.waits:
             return release
         now_ms = self._clock()
         waited = release.waits_since_ms if release.waits else now_ms
-        since = release.since_ms if waits or release.step in LOOKING else now_ms
+        keeps = release.step in LOOKING and release.step is not Step.READY
+        since = release.since_ms if waits or keeps else now_ms
         return replace(release, waits=waits, waits_since_ms=waited if waits else 0, since_ms=since)
 
     def _seen(self, release: Release) -> Seen:

@@ -23,6 +23,7 @@ from pipelines.control.deploy.policy import JUDGED, WATCHED, Policy, percent, pi
 from pipelines.control.deploy.rewinding import rewind
 from pipelines.control.deploy.seen import Seen
 from pipelines.control.deploy.traffic_minutes import first_minute, first_whole_minute, last_minute
+from pipelines.control.deploy.transitions import catches_up
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.release_steps import Kind, Step
 from shared.contracts.releases import Release
@@ -108,7 +109,8 @@ class Operations:
         return None
 
     def _snapshot(self, release: Release, seen: Seen) -> Seen:
-        return replace(seen, positions=self._backend.positions(release.target))
+        side = release.target
+        return replace(seen, positions=self._backend.positions(side), remains=self._backend.remains(side))
 
     def _start(self, release: Release, seen: Seen) -> Seen:
         seen = replace(seen, weights=self._backend.weights())
@@ -120,10 +122,12 @@ class Operations:
         return self._started(release, seen, release.faulty, release.good_version)
 
     def _wake(self, release: Release, seen: Seen) -> Seen:
-        found = self._backend.deployed(release.former)
-        if found.parked or release.woken:
-            seen = self._begun(release, seen, release.former, release.former_version)
-        return replace(seen, deployed={release.former: found})
+        side = release.former
+        found, ready = self._backend.deployed(side), self._readiness(side)
+        seen = replace(seen, deployed={side: found}, readiness=ready)
+        if found.parked or release.woken or not ready.ready:
+            seen = self._begun(release, seen, side, release.former_version)
+        return seen
 
     def _started(self, release: Release, seen: Seen, side: str, version: str) -> Seen:
         seen = self._begun(release, seen, side, version)
@@ -134,15 +138,19 @@ class Operations:
 
         The side is asked first, as another start forgets why the last one failed.
         """
-        try:
-            found = self._backend.readiness(side)
-        except BackendError as error:
-            found = Readiness(ready=False, waiting_for=(str(error),))
+        found = self._readiness(side)
         try:
             self._backend.start(side, version, fence=release.term)
         except BackendError as error:
             found = replace(found, ready=False, waiting_for=(str(error),))
         return replace(seen, readiness=found)
+
+    def _readiness(self, side: str) -> Readiness:
+        """Whether a side could take traffic; one that cannot be asked could not."""
+        try:
+            return self._backend.readiness(side)
+        except BackendError as error:
+            return Readiness(ready=False, waiting_for=(str(error),))
 
     def _ready(self, release: Release, seen: Seen) -> Seen:
         return self._begun(release, seen, release.target, release.version)
@@ -176,27 +184,51 @@ class Operations:
         return self._traffic(release, seen)
 
     def _drain(self, release: Release, seen: Seen) -> Seen:
-        side, fence = release.former, release.term
-        if not release.waits:  # the place may have been started again, with what has traffic only
-            self._backend.start(side, release.former_version, fence=fence)
-        return replace(seen, remains=self._emptied(side, fence))
+        side = release.former
+        if release.waits:
+            seen = replace(seen, readiness=self._readiness(side))
+        else:  # the place may have been started again, with what has traffic only
+            seen = self._begun(release, seen, side, release.former_version)
+        if seen.readiness is not None and seen.readiness.ready:
+            return self._drained(seen, side, release.term)
+        with suppress(BackendError):  # a broken side may not say what it has; it is given up all the same
+            seen = self._drained(seen, side, release.term)
+        return seen
 
     def _catch_up(self, release: Release, seen: Seen) -> Seen:
         seen = self._begun(release, seen, release.faulty, release.good_version)
         if seen.readiness is None or not seen.readiness.ready:
             return seen
-        return replace(seen, remains=self._emptied(release.faulty, release.term))
+        return self._drained(seen, release.faulty, release.term)
+
+    def _drained(self, seen: Seen, side: str, fence: int) -> Seen:
+        """What is left of a side, and its dead letters, which are counted once it has read everything."""
+        seen = replace(seen, remains=self._emptied(side, fence))
+        if seen.remains is None or sufficiency.left(seen.remains, retries=False):
+            return seen
+        return replace(seen, dead_letters=self._backend.dead_letters(side))
 
     def _emptied(self, side: str, fence: int) -> Remains:
-        self._backend.pause_canary(side, fence=fence)
+        with suppress(BackendError):  # one that is stopped already sends nothing: what it sends would be left
+            self._backend.pause_canary(side, fence=fence)
         return self._backend.remains(side)
 
     def _park(self, release: Release, seen: Seen) -> Seen:
+        if release.unfinished:
+            return self._parked(release, seen, release.former)
+        return self._parked_empty(release, seen, release.former, release.former_version)
+
+    def _lay_down(self, release: Release, seen: Seen) -> Seen:
+        side = release.faulty
+        if release.unfinished or not catches_up(release):
+            return self._parked(release, seen, side)
+        return self._parked_empty(release, seen, side, release.good_version)
+
+    def _parked_empty(self, release: Release, seen: Seen, side: str, version: str) -> Seen:
         """Looks before and after: a side that got something meanwhile is not stopped, or runs again."""
-        side = release.former
         if share_of(weights := self._backend.weights(), side):
             # It may be half stopped already, and what it takes has to be processed.
-            self._backend.start(side, release.former_version, fence=release.term)
+            self._backend.start(side, version, fence=release.term)
             return replace(seen, weights=weights)
         if not release.traffic_ms:
             return replace(seen, weights=weights)  # it had some by hand: clients may still send to it
@@ -208,9 +240,6 @@ class Operations:
         if seen.deployed[side].parked:
             seen = replace(seen, remains=self._backend.remains(side))
         return seen
-
-    def _lay_down(self, release: Release, seen: Seen) -> Seen:
-        return self._parked(release, seen, release.faulty)
 
     def _settle(self, release: Release, seen: Seen) -> Seen:
         """A version may have broken its meter, or all of it: the step waits a while, and then goes on."""
@@ -249,6 +278,9 @@ class Operations:
         return replace(seen, deployed={side: self._backend.deployed(side)})
 
     def _rewind(self, release: Release, seen: Seen) -> Seen:
+        if release.left_at is None and release.snapshot is not None:
+            # Written down first: a checkpoint that was made anew does not say that it could not be read.
+            return replace(seen, positions=self._backend.readable_positions(release.faulty))
         return replace(seen, restored=rewind(self._backend, release))
 
     _STEPS: Final[Mapping[Step, Callable[["Operations", Release, Seen], Seen]]] = {

@@ -81,16 +81,17 @@ def needs_health(release: Release, side: str) -> bool:
     """Whether the side has to be stable for the present step.
 
     Not the side that traffic leaves: whatever it has is a reason to leave it, and it is parked once losses
-    and doubles are settled. Not one whose code is only just being started, either, nor in a step that only
-    looks on; nor at the end of a burst: both sides have traffic already, and what is left of it has to go to
-    one of them. Not on the way back, which no health delays: to ask a side that does not answer would.
+    and doubles are settled, or as it is if it is broken. Not one whose code is only just being started,
+    either, nor in a step that only looks on; nor at the end of a burst: both sides have traffic already, and
+    what is left of it has to go to one of them. Not on the way back, which no health delays: to ask a side
+    that does not answer would.
     """
     if not RULES[action_of(release)].needs_stable:
         return False
     if release.step in LOOKING or (release.kind is Kind.BURST_OFF and release.step is Step.ALL):
         return False
     if side == release.former:
-        return release.step is Step.PARK
+        return release.step is Step.PARK and not release.unfinished
     return True
 
 

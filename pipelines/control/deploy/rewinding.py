@@ -10,6 +10,7 @@ from pipelines.control.deploy.backend import Backend, CannotReplayError
 from pipelines.control.deploy.replays import replay_positions
 from shared.contracts.releases import Positions, Release
 from shared.contracts.replay_range import REPLAYING_NODE
+from shared.kafka.progress_group import group_name
 
 _REPLAYED: Final = "goes back to the snapshot; what went through since is replayed"
 
@@ -21,9 +22,9 @@ def rewind(backend: Backend, release: Release) -> str:
         BackendError: if the place cannot be used.
         FencedError: if a later deployer was here.
     """
-    left_at, spoilt = _stood(backend, release)
-    if left_at is None:
+    if release.left_at is None:
         return "positions are left as they are"
+    left_at, spoilt = stood(release.left_at, release.snapshot or Positions())
     cause = f"; {', '.join(spoilt)} from the snapshot, as it cannot be read" if spoilt else ""
     if release.snapshot and (release.replay or REPLAYING_NODE in spoilt):
         begin = replay_positions(release.snapshot, left_at)
@@ -36,16 +37,31 @@ def rewind(backend: Backend, release: Release) -> str:
     return f"goes on from where it was stopped{cause}"
 
 
-def _stood(backend: Backend, release: Release) -> tuple[Positions | None, Sequence[str]]:
-    """Where the side was stopped, and the queries of which that is not known: those go to the snapshot.
+def stood(left_at: Positions, snapshot: Positions) -> tuple[Positions, Sequence[str]]:
+    """Where a side goes on, and the queries whose checkpoints are spoilt: those go to the snapshot.
 
-    So nothing is lost, though what those had read since is read again.
+    So nothing is lost, though what those had read since is read again. It says the same after a checkpoint
+    was made anew, which could then be read.
+
+    Args:
+        left_at: where the side was stopped, without the queries whose checkpoints cannot be understood.
+        snapshot: where it stood before.
     """
-    if release.left_at is not None or release.snapshot is None:
-        return release.left_at, ()
-    found, before = backend.readable_positions(release.faulty), release.snapshot
-    spoilt = sorted(set(before.queries) - set(found.queries))
-    return Positions(queries=before.queries | found.queries, groups=found.groups), spoilt
+    spoilt = sorted(query for query in snapshot.queries if _is_spoilt(query, left_at, snapshot))
+    groups = {group_name(query) for query in spoilt}
+    return (
+        Positions(
+            queries=left_at.queries | {query: snapshot.queries[query] for query in spoilt},
+            groups=left_at.groups | {name: at for name, at in snapshot.groups.items() if name in groups},
+        ),
+        spoilt,
+    )
+
+
+def _is_spoilt(query: str, left_at: Positions, snapshot: Positions) -> bool:
+    """Whether it stands nowhere, or before its snapshot: no query goes back by itself."""
+    before, found = snapshot.queries[query], left_at.queries.get(query)
+    return found is None or any(found.get(name, 0) < offset for name, offset in before.items())
 
 
 def _restore(backend: Backend, release: Release, positions: Positions, replayed: Positions | None) -> None:

@@ -47,6 +47,9 @@ class Seen(Struct, frozen=True, kw_only=True):
 
     former_minutes: Sequence[SideMinute] = ()
     remains: Remains | None = None
+    dead_letters: Mapping[str, int] | None = None
+    """By reason, of a side that has read everything."""
+
     restored: str = ""
     """What was done about positions."""
 

@@ -3,9 +3,12 @@
 from msgspec.structs import replace
 
 from pipelines.control.deploy import sufficiency
+from pipelines.control.deploy.moved_traffic import held_up
 from pipelines.control.deploy.policy import percent, pinned
 from pipelines.control.deploy.preflight import shares
 from pipelines.control.deploy.seen import Look
+from pipelines.control.deploy.transitions import moved
+from shared.contracts.release_steps import Step
 from shared.contracts.releases import Release
 
 
@@ -46,14 +49,42 @@ def after_traffic(at: Look) -> Release:
 
 def after_drain(at: Look) -> Release:
     """Over once clients have left a side and it has nothing unread."""
-    drained_ms = at.now_ms - at.release.traffic_ms
-    if at.seen.remains is None or drained_ms < 1_000 * at.policy.linger_seconds:
+    if at.seen.remains is None or not clients_had_time(at):
         return at.release
-    kept = drained_ms < 1_000 * at.policy.retries_seconds
+    kept = at.now_ms - at.release.traffic_ms < 1_000 * at.policy.retries_seconds
     left = sufficiency.left(at.seen.remains, retries=kept)
     if left:
         return replace(at.release, said=f"left: {'; '.join(left)}")
-    return at.onward(sufficiency.account(at.seen.remains))
+    if at.seen.dead_letters is None:
+        return replace(at.release, said="nothing unread; its dead letters are being counted")
+    return at.onward(sufficiency.account(at.seen.remains, at.seen.dead_letters))
+
+
+def clients_had_time(at: Look) -> bool:
+    """Whether clients had their time to leave a side whose share became 0."""
+    return at.now_ms - at.release.traffic_ms >= 1_000 * at.policy.linger_seconds
+
+
+def after_park(at: Look, side: str, resume: Step, drained: str) -> Release:
+    """Over if nothing came to a side while it was parked; else it goes back to the step that processes it.
+
+    A side that could not process what it has is parked with it.
+
+    Args:
+        at: the look.
+        side: that is parked.
+        resume: the step.
+        drained: what that step had done, in words.
+    """
+    if (held := held_up(at, side, resume)) is not None:
+        return held
+    if at.release.unfinished:
+        return at.onward(f"{side} is parked") if is_parked(at, side) else at.release
+    if at.seen.remains is None:
+        return at.release
+    if came := sufficiency.left(at.seen.remains, retries=False):
+        return moved(at.release, resume, at.now_ms, f"since {side} had {drained} came: {'; '.join(came)}")
+    return at.onward(f"{side} is parked") if is_parked(at, side) else at.release
 
 
 def is_parked(at: Look, side: str) -> bool:

@@ -6,18 +6,19 @@ from typing import Final
 from msgspec.structs import replace
 
 from pipelines.control.deploy import sufficiency
-from pipelines.control.deploy.moved_traffic import held_up, why_not_started
+from pipelines.control.deploy.moved_traffic import why_not_started
 from pipelines.control.deploy.preflight import after_preflight
 from pipelines.control.deploy.seen import Look
 from pipelines.control.deploy.shared_steps import (
     after_drain,
+    after_park,
     after_ready,
     after_start,
     after_traffic,
-    is_parked,
 )
 from pipelines.control.deploy.steps_back import STEPS_BACK
-from pipelines.control.deploy.transitions import ended_as_is, moved, undone
+from pipelines.control.deploy.transitions import ended_as_is, undone
+from pipelines.control.deploy.unready_side import given_up, left_as_it_is, with_readiness
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.release_steps import Step
 from shared.contracts.releases import Finding, Release
@@ -29,11 +30,13 @@ def after_step(at: Look) -> Release:
 
 
 def _snapshot(at: Look) -> Release:
-    found = at.seen.positions
-    if found is None:
+    found, remains = at.seen.positions, at.seen.remains
+    if found is None or remains is None:
         return at.release
     said = f"positions of {len(found.queries)} queries and {len(found.groups)} groups"
-    return replace(at.onward(said), snapshot=found)
+    left = sufficiency.left(remains, retries=True)
+    said = "; ".join((said, *(f"left there: {each}" for each in left)))
+    return replace(at.onward(said), snapshot=found, leftovers=bool(left))
 
 
 def _start(at: Look) -> Release:
@@ -71,16 +74,18 @@ def _bake(at: Look) -> Release:
     return at.onward(said) if over else replace(at.release, said=said)
 
 
+def _drain(at: Look) -> Release:
+    """Over once nothing is left. The version that was replaced may be broken, and never process the rest."""
+    after = after_drain(at)
+    if after.step is not Step.DRAIN:
+        return replace(after, unfinished="")
+    if given_up(at):
+        return left_as_it_is(at, at.release.former, at.release.former_version, Step.PARK)
+    return replace(after, unready_ms=with_readiness(at).unready_ms)
+
+
 def _park(at: Look) -> Release:
-    """Over if nothing came to the side meanwhile; else it drains again."""
-    side, remains = at.release.former, at.seen.remains
-    if (held := held_up(at, side, Step.DRAIN)) is not None:
-        return held
-    if remains is None:
-        return at.release
-    if came := sufficiency.left(remains, retries=False):
-        return moved(at.release, Step.DRAIN, at.now_ms, f"since {side} had drained came: {'; '.join(came)}")
-    return at.onward(f"{side} is parked") if is_parked(at, side) else at.release
+    return after_park(at, at.release.former, Step.DRAIN, "drained")
 
 
 _STEPS: Final[Mapping[Step, Callable[[Look], Release]]] = {
@@ -97,7 +102,7 @@ _STEPS: Final[Mapping[Step, Callable[[Look], Release]]] = {
     Step.BOTH: after_traffic,
     Step.ALL: after_traffic,
     Step.BAKE: _bake,
-    Step.DRAIN: after_drain,
+    Step.DRAIN: _drain,
     Step.PARK: _park,
     **STEPS_BACK,
 }

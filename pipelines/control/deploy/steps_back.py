@@ -10,14 +10,17 @@ from pipelines.control.deploy.moved_traffic import held_up, noted_by_hand
 from pipelines.control.deploy.seen import Look
 from pipelines.control.deploy.shared_steps import (
     after_drain,
+    after_park,
     after_ready,
     after_start,
     after_traffic,
+    clients_had_time,
     is_parked,
     waiting_for,
 )
 from pipelines.control.deploy.traffic_minutes import last_minute
-from pipelines.control.deploy.transitions import moved
+from pipelines.control.deploy.transitions import catches_up, moved, onward
+from pipelines.control.deploy.unready_side import given_up, had_its_time, left_as_it_is, with_readiness
 from shared.contracts.release_steps import Step
 from shared.contracts.releases import Release
 
@@ -25,24 +28,26 @@ _POSITIONS_MS: Final = 120_000
 """A side that cannot say for so long where it stands is set back to its snapshot."""
 
 _DOWN_MS: Final = 60_000
-"""A version that has not run for so long says no more of its events."""
+"""A version that has not run for so long, without a break, says no more of its events."""
 
 
 def _wake(at: Look) -> Release:
-    """Over at once if the side runs, whatever it lacks: weights are not given to one that takes nothing.
+    """Over at once if the side is ready; else what it lacks is started again, and has its time.
 
-    One that was being parked does not count as running: it is not `parked` before its last program ended.
+    After that a side that runs gets its traffic whatever it lacks: what it takes is kept, and weights are not
+    given to one that takes nothing.
     """
-    found, late = at.seen.deployed.get(at.release.former), _is_over(at, at.release.since_ms)
+    found, late = at.seen.deployed.get(at.release.former), had_its_time(at, at.release.since_ms)
     if found is None:
         return at.release
     if found.parked and at.release.woken and late:
         return _not_woken(at)
     if found.parked:
         return replace(at.release, woken=True, said=f"{at.release.former} is started")
-    if at.release.woken and not late:
-        return after_ready(at)
-    return at.onward(f"{at.release.former} runs")
+    if late:
+        return at.onward(f"{at.release.former} runs")
+    after = after_ready(at)
+    return replace(after, woken=True) if after.step is Step.WAKE else after
 
 
 def _not_woken(at: Look) -> Release:
@@ -70,12 +75,12 @@ def _settle(at: Look) -> Release:
         return replace(at.onward(f"{'; '.join(found)}: processed again"), replay=True)
     if _outcome_known(at):
         return at.onward("none of the version's events is lost")
-    passed_ms = at.now_ms - at.release.since_ms
-    if _is_down(at, passed_ms):
-        return at.onward(f"not known: waiting for {waiting_for(at)}")
-    if passed_ms > 1_000 * at.policy.outcome_seconds:
-        return at.onward(f"not known after {at.policy.outcome_seconds:,} s")
-    return replace(at.release, said="waiting for what became of the version's events")
+    noted = with_readiness(at)
+    if _is_down(noted, at.now_ms):
+        return onward(noted, at.now_ms, f"not known: waiting for {waiting_for(at)}")
+    if at.now_ms - at.release.since_ms > 1_000 * at.policy.outcome_seconds:
+        return onward(noted, at.now_ms, f"not known after {at.policy.outcome_seconds:,} s")
+    return replace(noted, said="waiting for what became of the version's events")
 
 
 def _outcome_known(at: Look) -> bool:
@@ -91,18 +96,18 @@ def _linger(at: Look) -> Release:
 
     Until then it takes events, which are processed as those before them: the side is put right after that.
     """
-    side, passed_ms = at.release.faulty, at.now_ms - at.release.traffic_ms
-    if passed_ms >= 1_000 * at.policy.linger_seconds:
+    side = at.release.faulty
+    if clients_had_time(at):
         return at.onward(f"clients had {at.policy.linger_seconds:,} s to leave {side}")
-    if _is_down(at, passed_ms):
-        return at.onward(f"{side} does not run: waiting for {waiting_for(at)}")
-    return replace(at.release, said=f"clients may still send to {side}")
+    noted = with_readiness(at)
+    if _is_down(noted, at.now_ms):
+        return onward(noted, at.now_ms, f"{side} does not run: waiting for {waiting_for(at)}")
+    return replace(noted, said=f"clients may still send to {side}")
 
 
-def _is_down(at: Look, passed_ms: int) -> bool:
-    """Whether the version had its time to run and does not."""
-    readiness = at.seen.readiness
-    return passed_ms > _DOWN_MS and readiness is not None and not readiness.ready
+def _is_down(release: Release, now_ms: int) -> bool:
+    """Whether the version does not run: one that is started again within a minute may say more."""
+    return bool(release.unready_ms) and now_ms - release.unready_ms > _DOWN_MS
 
 
 def _stop(at: Look) -> Release:
@@ -121,39 +126,35 @@ def _stop(at: Look) -> Release:
 
 
 def _rewind(at: Look) -> Release:
-    return at.onward(at.seen.restored) if at.seen.restored else at.release
+    if at.seen.restored:
+        return at.onward(at.seen.restored)
+    found = at.seen.positions
+    return at.release if found is None else replace(at.release, left_at=found)
 
 
 def _restart(at: Look) -> Release:
     after = after_start(at, at.release.faulty, at.release.good_version)
-    waits = after.step is Step.RESTART and _is_over(at, at.release.since_ms)
-    return _left_as_it_is(at) if waits else after
+    late = after.step is Step.RESTART and had_its_time(at, at.release.since_ms)
+    return _laid_down_as_it_is(at) if late else after
 
 
-def _is_over(at: Look, since_ms: int) -> bool:
-    """Whether a start has had its time."""
-    return at.now_ms - since_ms > 1_000 * at.policy.ready_seconds
-
-
-def _left_as_it_is(at: Look) -> Release:
-    """Parked with what it has not processed: a release without an end would keep all others away."""
-    side, version = at.release.faulty, at.release.good_version
-    why = (
-        f"{version} was not ready on {side} within {at.policy.ready_seconds:,} s ({waiting_for(at)}): what "
-        f"{side} has not processed stays in its topics; `hifi deploy VERSION` starts one there that goes on"
-    )
-    return moved(replace(at.release, unfinished=why), Step.LAY_DOWN, at.now_ms, why)
+def _laid_down_as_it_is(at: Look) -> Release:
+    return left_as_it_is(at, at.release.faulty, at.release.good_version, Step.LAY_DOWN)
 
 
 def _catch_up(at: Look) -> Release:
     if at.seen.readiness is None or at.seen.readiness.ready:
         return replace(after_drain(at), unready_ms=0, unfinished="")
-    since_ms = at.release.unready_ms or at.now_ms
-    return _left_as_it_is(at) if _is_over(at, since_ms) else replace(after_ready(at), unready_ms=since_ms)
+    if given_up(at):
+        return _laid_down_as_it_is(at)
+    return replace(after_ready(at), unready_ms=with_readiness(at).unready_ms)
 
 
 def _lay_down(at: Look) -> Release:
+    """What no customer sent may stay in the topics."""
     side = at.release.faulty
+    if catches_up(at.release):
+        return after_park(at, side, Step.CATCH_UP, "caught up")
     if (held := held_up(at, side, Step.CATCH_UP)) is not None:
         return held
     return at.onward(f"{side} is parked") if is_parked(at, side) else at.release

@@ -1,5 +1,6 @@
 """Whether a proof, a rating or a drained side is good enough, in words. Pure."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from pipelines.control.deploy.backend import Proof, Rating, Remains
@@ -23,6 +24,11 @@ def disproof(proof: Proof) -> str:
         return ""
     examples = f" ({'; '.join(proof.examples)})" if proof.examples else ""
     return f"of {proof.sent:,} events for proof {', '.join(wrong)}{examples}"
+
+
+def spoils(proof: Proof) -> bool:
+    """Whether what the version processed has to be processed again: its events arrive changed, or nowhere."""
+    return bool(proof.changed or proof.refused)
 
 
 def old(rating: Rating | None, version: str, days: float, now_ms: int) -> bool:
@@ -60,8 +66,8 @@ def left(remains: Remains, *, retries: bool) -> list[str]:
     return [*unknown, *unread]
 
 
-def account(remains: Remains) -> str:
-    """What became of everything that a side took, in words."""
-    dead = ", ".join(f"{count:,} {reason}" for reason, count in sorted(remains.dead_letters.items()))
+def account(remains: Remains, dead_letters: Mapping[str, int]) -> str:
+    """What became of everything that a side took, in words; `dead_letters` by reason."""
+    dead = ", ".join(f"{count:,} {reason}" for reason, count in sorted(dead_letters.items()))
     waiting = f"; {remains.retries:,} events wait in its retry topics" if remains.retries else ""
     return f"nothing unread{waiting}; dead letters: {dead or 'none'}"

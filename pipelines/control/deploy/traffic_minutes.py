@@ -8,17 +8,23 @@ from shared.contracts.release_steps import Step
 from shared.contracts.releases import Passed, Release
 
 _SHARED: Final = (Step.CANARY, Step.HALF, Step.BOTH, Step.ALL)
+"""Steps that give the target traffic; by hand it may have got some since its start."""
 
 
 def first_whole_minute(release: Release) -> int:
     """The first whole minute in which the target has had traffic; epoch minute."""
-    ends = (each.until_ms for each in _shared(release))
+    shared = (*_SHARED, Step.START) if release.by_hand else _SHARED
+    ends = (each.until_ms for each in _over(release, shared))
     return -(-min(ends, default=release.traffic_ms) // MINUTE_MS)
 
 
 def first_minute(release: Release) -> int:
-    """The minute in which the target got its first traffic; epoch minute."""
-    begins = (each.since_ms for each in _shared(release))
+    """The minute in which the target got its first events of customers; epoch minute.
+
+    By hand, or because it found some, it may have had them since its start.
+    """
+    started = release.by_hand or release.leftovers
+    begins = (each.since_ms for each in _over(release, (*_SHARED, Step.START) if started else _SHARED))
     return min(begins, default=release.traffic_ms) // MINUTE_MS
 
 
@@ -27,7 +33,5 @@ def last_minute(release: Release, policy: Policy) -> int:
     return (release.traffic_ms + 1_000 * policy.linger_seconds) // MINUTE_MS
 
 
-def _shared(release: Release) -> list[Passed]:
-    """The steps that are over and gave the target traffic; by hand it may have got some since its start."""
-    shared = (*_SHARED, Step.START) if release.by_hand else _SHARED
-    return [each for each in release.log if each.step in shared]
+def _over(release: Release, steps: tuple[Step, ...]) -> list[Passed]:
+    return [each for each in release.log if each.step in steps]

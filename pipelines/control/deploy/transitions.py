@@ -1,11 +1,18 @@
 """From one step of a release to another, forward and back. Pure."""
 
+from typing import Final
+
 from msgspec.structs import replace
 
 from shared.contracts.release_steps import BACKWARD, Kind, Step
 from shared.contracts.releases import Passed, Release
 
-_MOST_PASSED = 60
+_MOST_PASSED: Final = 60
+_FIRST_PASSED: Final = 20
+"""Of the steps that are over, so many are kept from the beginning: no plan has more. When the target was
+started and got its first traffic is asked for to the end, and a side may drain and be parked without end.
+"""
+
 _UNTOUCHED = (Step.PREFLIGHT, Step.SNAPSHOT)
 
 
@@ -16,12 +23,20 @@ def moved(release: Release, step: Step, now_ms: int, said: str = "") -> Release:
         release,
         step=step,
         since_ms=now_ms,
+        # In both steps it is the same version that has not been ready.
+        unready_ms=release.unready_ms if step is Step.LINGER else 0,
         reached=step if step in release.plan and not release.back else release.reached,
         waits=[],
         waits_since_ms=0,
         said="",
-        log=[*release.log, passed][-_MOST_PASSED:],
+        log=_kept([*release.log, passed]),
     )
+
+
+def _kept(log: list[Passed]) -> list[Passed]:
+    if len(log) <= _MOST_PASSED:
+        return log
+    return [*log[:_FIRST_PASSED], *log[_FIRST_PASSED - _MOST_PASSED :]]
 
 
 def onward(release: Release, now_ms: int, said: str = "") -> Release:
@@ -40,8 +55,9 @@ def undone(release: Release, why: str, now_ms: int, *, replay: bool = False) -> 
     back = replace(
         release,
         back=why,
-        replay=release.replay or (replay and release.carried),
+        replay=release.replay or (replay and release.processed),
         woken=release.woken or _may_be_stopping(release),
+        unfinished="",  # a side that was to be parked as it is gets its traffic back
     )
     if release.reached in _UNTOUCHED or release.kind is Kind.BURST_OFF:
         return moved(back, Step.UNDONE, now_ms, why)
@@ -66,6 +82,11 @@ def going_back(release: Release) -> bool:
     return bool(release.back) and release.step in BACKWARD
 
 
+def catches_up(release: Release) -> bool:
+    """Whether the side that is put right processes what it took before it is parked."""
+    return Step.CATCH_UP in (_way_back(release) if release.back else release.plan)
+
+
 def _way_back(release: Release) -> tuple[Step, ...]:
     """Wakes the side that served if it has had no traffic: it may be parked, or was not started again.
 
@@ -77,6 +98,6 @@ def _way_back(release: Release) -> tuple[Step, ...]:
         took = (Step.CATCH_UP,) if release.by_hand else ()
         return (Step.GIVE_BACK, *(() if release.opened else (*took, Step.LAY_DOWN)), Step.UNDONE)
     wake = (Step.WAKE,) if release.has_reached(Step.ALL) else ()
-    settle = (Step.SETTLE, Step.LINGER) if release.carried else ()
-    catch_up = (Step.RESTART, Step.CATCH_UP, Step.LAY_DOWN) if release.carried else ()
+    settle = (Step.SETTLE, Step.LINGER) if release.processed else ()
+    catch_up = (Step.RESTART, Step.CATCH_UP, Step.LAY_DOWN) if release.processed else ()
     return (*wake, Step.GIVE_BACK, *settle, Step.STOP, Step.REWIND, *catch_up, Step.UNDONE)

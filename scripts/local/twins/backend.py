@@ -9,10 +9,11 @@ from typing import Final
 
 from confluent_kafka import KafkaException
 
-from pipelines.control.backends.checkpoints import query_positions, readable_positions
+from pipelines.control.backends.letter_counter import letter_counter
 from pipelines.control.backends.meter import minutes_of, stability_of
 from pipelines.control.backends.remains import RemainsReader
-from pipelines.control.backends.restoring import restore_side, side_groups
+from pipelines.control.backends.restoring import restore_side
+from pipelines.control.backends.side_positions import SideBrokers, readable_side_positions, side_positions
 from pipelines.control.deploy.backend import (
     NONE_PINNED,
     BackendError,
@@ -107,6 +108,7 @@ class LocalBackend:
         self._proofs: dict[str, tuple[str, Proving]] = {}
         self._load_tests = {name: LoadTest(twins.side(name), twins.root / name) for name in SIDES}
         self._remains = {name: RemainsReader(twins.side(name).bootstrap) for name in SIDES}
+        self._letters = {name: letter_counter(twins.side(name).bootstrap) for name in SIDES}
         self._documents = DocumentReader(DOCUMENTS_TABLE, twins.edge.store_url)
         self._obstacles = ObstacleLooks(self._look)
 
@@ -165,14 +167,13 @@ class LocalBackend:
         """Where every query and every group of a side stands; of a parked side too."""
         with _explained():
             place = self._side(side)
-            queries = query_positions(FolderCheckpoints(place.checkpoints))
-            return Positions(queries=queries, groups=side_groups(place.bootstrap))
+            return side_positions(SideBrokers(place.bootstrap), FolderCheckpoints(place.checkpoints))
 
     def readable_positions(self, side: str) -> Positions:
         """As `positions`, without the queries whose checkpoints cannot be understood."""
         with _explained():
-            queries = readable_positions(FolderCheckpoints(self._side(side).checkpoints))
-            return Positions(queries=queries, groups=side_groups(self._side(side).bootstrap))
+            place = self._side(side)
+            return readable_side_positions(SideBrokers(place.bootstrap), FolderCheckpoints(place.checkpoints))
 
     def restore(self, side: str, positions: Positions, *, replayed: Positions | None, fence: int) -> None:
         """Let the code that is started next on a parked side begin at these positions.
@@ -255,6 +256,11 @@ class LocalBackend:
         """What a side has still to settle."""
         with _explained():
             return self._remains[side].read()
+
+    def dead_letters(self, side: str) -> Mapping[str, int] | None:
+        """By reason, dead letters that were not replayed; None while they are being counted."""
+        with _explained():
+            return self._letters[side].count()
 
     def stability(self, side: str, since: int = 0) -> Stability:
         """What observe says of a side since an epoch minute; SILENT if it does not answer."""

@@ -16,7 +16,7 @@ from pipelines.control.backends.canary_metrics import proof
 from pipelines.control.backends.checkpoints import query_positions, write_checkpoint
 from pipelines.control.deploy.backend import FencedError
 from scripts.release.publish_version import EmptyVersionError, OtherVersionError, publish
-from shared.contracts.replay_range import replay_of
+from shared.contracts.replay_range import REPLAY_FILE, encode_replay_range, replay_of
 from shared.dynamodb.document_table import DocumentTable
 from shared.runtime.metrics import CanaryMetric
 from tests.harness.local_aws import REGION, client, local_aws
@@ -60,6 +60,28 @@ def test_a_checkpoint_on_s3_is_read_and_made_anew(s3: Any) -> None:
     assert query_positions(store) == {"ingest": {"collected/0": 4}}
     keys = {each["Key"] for each in s3.list_objects_v2(Bucket=BUCKET, Prefix="blue/")["Contents"]}
     assert keys == {"blue/ingest/sources/0/0", "blue/ingest/replay.json"}
+
+
+class Stops:
+    """An S3 client whose process dies before it writes."""
+
+    def __init__(self, s3: Any) -> None:
+        self._s3 = s3
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._s3, name)
+
+    def put_object(self, **_: Any) -> None:
+        raise KeyboardInterrupt
+
+
+def test_what_is_replayed_is_known_though_a_checkpoint_on_s3_was_being_made_anew(s3: Any) -> None:
+    store, replay = S3Checkpoints(s3, BUCKET, "stopped"), replay_of({}, {"collected": {"0": 7}})
+    write_checkpoint(store, "ingest", {"collected/0": 4}, replay)
+    with pytest.raises(KeyboardInterrupt):
+        write_checkpoint(S3Checkpoints(Stops(s3), BUCKET, "stopped"), "ingest", {"collected/0": 5}, replay)
+    assert query_positions(store) == {}
+    assert store.read("ingest", REPLAY_FILE) == encode_replay_range(replay)
 
 
 def test_a_version_is_there_or_it_is_not(s3: Any) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from shared.contracts.release_requests import Request
 from shared.contracts.release_steps import Kind, Step
-from shared.contracts.releases import DEPLOYER, Release
+from shared.contracts.releases import DEPLOYER, Release, SideState
 from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.release_store import ReleaseStore
 from shared.runtime.clock import wall_clock
@@ -220,3 +220,18 @@ def test_without_a_deployer_a_command_says_so_and_asks_for_nothing(deployers: De
     assert done.returncode == 1
     assert "no deployer runs" in done.stderr
     assert deployers.store.current() is None
+
+
+def test_a_command_is_taken_by_a_deployer_that_has_shown_nothing_for_long_and_leads(
+    deployers: Deployers, tmp_path: Path
+) -> None:
+    go = tmp_path / "go"
+    deployers.start(go, patience=SECONDS)
+    deployers.ask(Kind.DEPLOY, NEW)
+    deployers.until(lambda release: release.step is Step.CANARY, "the slow one sets weights")
+    for name in (LIGHT, DARK):  # as if it had done so for minutes
+        deployers.store.put_side(SideState(side=name, at_ms=wall_clock() - 300_000))
+    done = hifi(deployers, "rollback", "--detach")
+    assert done.returncode == 0, done.stderr
+    go.touch()
+    assert deployers.until(lambda release: release.ended, "the release ends").step is Step.UNDONE

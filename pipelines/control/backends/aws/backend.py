@@ -21,11 +21,12 @@ from pipelines.control.backends.aws.versions import VersionStore
 from pipelines.control.backends.aws.weighted_records import NoRecordsError, Place, Traffic
 from pipelines.control.backends.aws.workloads import CANARY
 from pipelines.control.backends.canary_metrics import changed_events, proof
-from pipelines.control.backends.checkpoints import query_positions, readable_positions
+from pipelines.control.backends.letter_counter import letter_counter
 from pipelines.control.backends.meter import minutes_of, stability_of
 from pipelines.control.backends.minute_readings import MinuteReadings, Reading
 from pipelines.control.backends.remains import RemainsReader
-from pipelines.control.backends.restoring import restore_side, side_groups
+from pipelines.control.backends.restoring import restore_side
+from pipelines.control.backends.side_positions import SideBrokers, readable_side_positions, side_positions
 from pipelines.control.deploy.backend import (
     NONE_PINNED,
     BackendError,
@@ -93,6 +94,7 @@ class AwsBackend:
         )
         self._codes: dict[str, SideCode] = {}
         self._remains = {side: RemainsReader(settings.bootstrap(side)) for side in SIDES}
+        self._letters = {side: letter_counter(settings.bootstrap(side)) for side in SIDES}
         self._readings = {
             side: MinuteReadings(partial(self._reading, side), clock, monotonic) for side in SIDES
         }
@@ -145,14 +147,13 @@ class AwsBackend:
     def positions(self, side: str) -> Positions:
         """Where every query and every group of a side stands; of a parked side too."""
         with _explained():
-            queries = query_positions(self._checkpoints(side))
-            return Positions(queries=queries, groups=side_groups(self._settings.bootstrap(side)))
+            return side_positions(SideBrokers(self._settings.bootstrap(side)), self._checkpoints(side))
 
     def readable_positions(self, side: str) -> Positions:
         """As `positions`, without the queries whose checkpoints cannot be understood."""
         with _explained():
-            queries = readable_positions(self._checkpoints(side))
-            return Positions(queries=queries, groups=side_groups(self._settings.bootstrap(side)))
+            brokers = SideBrokers(self._settings.bootstrap(side))
+            return readable_side_positions(brokers, self._checkpoints(side))
 
     def restore(self, side: str, positions: Positions, *, replayed: Positions | None, fence: int) -> None:
         """Let the code that is started next on a parked side begin at these positions.
@@ -225,6 +226,11 @@ class AwsBackend:
         """What a side has still to settle."""
         with _explained():
             return self._remains[side].read()
+
+    def dead_letters(self, side: str) -> Mapping[str, int] | None:
+        """By reason, dead letters that were not replayed; None while they are being counted."""
+        with _explained():
+            return self._letters[side].count()
 
     def stability(self, side: str, since: int = 0) -> Stability:
         """What observe says of a side since an epoch minute; SILENT if it does not answer."""

@@ -5,6 +5,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from shared.contracts.replay_range import REPLAY_FILE
 from shared.dynamodb.client import error_code
 
 
@@ -34,11 +35,12 @@ class S3Checkpoints:
         """Let a query's checkpoint consist of these files alone.
 
         S3 has no rename: the old files go first, so that a call that breaks off leaves no checkpoint that a
-        query could begin with in between.
+        query could begin with in between. What is replayed is still known then.
         """
         folder = f"{self._side}/{query}/"
+        kept = {f"{folder}{name}" for name in files if name == REPLAY_FILE}
         try:
-            for key in list(self._keys(folder)):
+            for key in [key for key in self._keys(folder) if key not in kept]:
                 self._s3.delete_object(Bucket=self._bucket, Key=key)
             for name, content in files.items():
                 self._s3.put_object(Bucket=self._bucket, Key=f"{folder}{name}", Body=content)

@@ -14,6 +14,7 @@ from pipelines.control.canary.delivery_tracker import DeliveryTracker
 from pipelines.control.canary.metrics import CanaryMetrics as CanaryMeters
 from pipelines.control.deploy.metrics import DeployMetrics
 from pipelines.control.deploy.policy import Policy, seconds_of
+from pipelines.control.deploy.settings import DeploySettings
 from pipelines.control.trace.metrics import TraceMetrics
 from pipelines.data.collect.metrics import CollectMetrics
 from pipelines.data.retry.metrics import RetryMetrics
@@ -204,4 +205,11 @@ def test_a_release_that_stands_in_a_step_without_an_end_raises_an_alert() -> Non
     found = [each.split("|") for each in re.findall(r'step=~"([^"]+)"', stands)]
     watched = {Step(name) for names in found for name in names}
     unbounded = {step for step in Step if step not in ENDS and seconds_of(step, Policy()) is None}
-    assert unbounded - watched == {Step.PREFLIGHT, Step.DRAIN}
+    assert unbounded - watched == {Step.PREFLIGHT}
+
+
+def test_a_side_that_waits_for_its_retries_raises_no_alert_and_one_that_drains_for_longer_does() -> None:
+    (stands,) = [each.expression for each in ALERTS if each.name == "HifiReleaseStands"]
+    limits = dict(re.findall(r'step=~"([^"]+)"[^>]*> (\d+)', stands))
+    retries = DeploySettings.model_fields["retries_seconds"].default
+    assert retries < int(limits[Step.DRAIN]) <= 1.1 * retries

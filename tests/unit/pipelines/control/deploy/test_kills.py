@@ -135,6 +135,29 @@ def test_a_place_that_remembers_a_higher_term_than_the_table_is_caught_up_with()
     assert whole(world.release, world) == "new"
 
 
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_spoilt_checkpoint_that_was_made_anew_when_the_deployer_died_is_still_replayed(when: str) -> None:
+    world = ReleaseWorld(SHORT)
+    world.ask(Kind.DEPLOY, Bad.SLOWER)
+    world.until(lambda release: release.step is Step.WATCH)
+    world.place.world.sides[DARK].spoilt = True
+    died = list[str]()
+
+    def die(name: str) -> None:
+        if name == "restore" and not died:
+            died.append(name)
+            raise DiedError
+
+    if when == "before":
+        world.place.before_call = die
+    else:
+        world.place.after_call = die
+    turn_to_end(world)
+    assert (died, world.processes) == (["restore"], 2)
+    assert any(marked for *_, marked in world.place.world.sides[DARK].processed)
+    assert whole(world.release, world) == "old"
+
+
 def test_a_side_that_was_parked_already_is_started_before_it_gets_its_traffic_back() -> None:
     world = ReleaseWorld(SHORT)
     world.ask(Kind.DEPLOY, NEW)

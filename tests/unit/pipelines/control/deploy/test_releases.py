@@ -319,3 +319,22 @@ def test_a_release_without_traffic_may_wait_for_longer_than_a_start_may_take() -
     world.hands.waits = ["green: maintenance: maintain is under way"]
     world.turn(650)
     assert (world.release.step, world.release.back) == (Step.READY, "")
+    world.hands.waits = []
+    world.turn()
+    assert (world.release.step, world.release.back) == (Step.READY, "")
+    assert world.ended().step is Step.DONE
+    assert_whole(world, version=NEW, side=DARK)
+
+
+def test_a_version_that_is_not_ready_after_a_wait_has_the_time_of_a_start_and_no_more() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, Bad.NEVER_READY)
+    world.until(lambda release: release.step is Step.READY)
+    world.hands.waits = ["green: maintenance: maintain is under way"]
+    world.turn(700)
+    world.hands.waits = []
+    world.turn()
+    world.turn(599)
+    assert (world.release.step, world.release.back) == (Step.READY, "")
+    world.turn(2)
+    assert "ready was not over after 600 s" in world.release.back

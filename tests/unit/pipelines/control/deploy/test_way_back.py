@@ -3,6 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
+from pipelines.control.deploy.backend import BackendError
 from pipelines.control.deploy.deployer import health_of
 from pipelines.control.deploy.policy import Policy
 from shared.contracts.release_steps import BACKWARD, PLANS, Kind, Step
@@ -93,6 +94,39 @@ def test_a_release_waits_for_what_became_of_the_versions_events_but_not_for_ever
     assert settle.until_ms - settle.since_ms <= 1_000 * most_seconds
 
 
+def test_a_program_that_is_started_again_for_a_moment_does_not_end_the_wait_for_what_is_lost() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, Bad.SLOWER_AND_DROPS)
+    world.until(lambda release: release.step is Step.SETTLE)
+    for seconds in (62, 20):
+        world.turn(seconds)
+        world.place.world.sides[DARK].since_ms = world.now_ms  # not ready for five seconds
+        world.turn()
+        assert (world.release.step, world.release.unready_ms) == (Step.SETTLE, world.now_ms)
+        world.turn(5)
+        assert world.release.unready_ms == 0
+    release = world.ended()
+    assert release.replay
+    assert {each.step: each.said for each in release.log}[Step.SETTLE] == "9 events are lost: processed again"
+    assert_whole(world, version=OLD, side=LIGHT)
+
+
+def test_a_side_that_is_not_ready_for_a_moment_goes_on_serving_clients_that_have_not_left_it() -> None:
+    world = ReleaseWorld()
+    world.place.world.cached_ms = 100_000
+    world.ask(Kind.DEPLOY, NEW)
+    world.until(lambda release: release.step is Step.BAKE)
+    world.turn(120)
+    world.ask(Kind.ROLLBACK, replay=True)
+    world.until(lambda release: release.step is Step.LINGER)
+    world.turn(62)
+    world.place.world.sides[DARK].since_ms = world.now_ms
+    world.turn()
+    assert world.release.step is Step.LINGER
+    assert world.ended().step is Step.UNDONE
+    assert_whole(world, version=OLD, side=LIGHT)
+
+
 def test_a_meter_that_does_not_answer_any_more_does_not_keep_a_side_from_being_put_right() -> None:
     world = ReleaseWorld()
     world.ask(Kind.DEPLOY, Bad.SLOWER)
@@ -139,6 +173,18 @@ def test_a_version_that_spoils_its_own_checkpoint_is_undone_from_the_snapshot() 
     assert_whole(world, version=OLD, side=LIGHT)
 
 
+def test_a_version_that_loses_its_own_checkpoint_is_undone_from_the_snapshot() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, Bad.SLOWER)  # so that the side does not stand at its beginning
+    world.ended()
+    world.ask(Kind.DEPLOY, Bad.SLOWER)
+    world.until(lambda release: release.step is Step.STOP)
+    world.place.world.sides[DARK].lost = True
+    release = world.ended()
+    assert "ingest from the snapshot" in {each.step: each.said for each in release.log}[Step.REWIND]
+    assert_whole(world, version=OLD, side=LIGHT)
+
+
 def test_a_side_that_is_stopped_for_long_is_still_asked_where_it_stands() -> None:
     world = ReleaseWorld()
     world.ask(Kind.DEPLOY, Bad.SLOWER)
@@ -150,6 +196,51 @@ def test_a_side_that_is_stopped_for_long_is_still_asked_where_it_stands() -> Non
     world.place.world.sides[DARK].spoilt = False
     release = world.ended()
     assert "goes on from where it was stopped" in {each.step: each.said for each in release.log}[Step.REWIND]
+    assert_whole(world, version=OLD, side=LIGHT)
+
+
+def test_what_comes_while_a_side_is_parked_again_is_processed_before_it_stays_parked() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, Bad.SLOWER)
+    world.until(lambda release: release.step is Step.LAY_DOWN)
+    came = iter([7.0])
+
+    def take(name: str) -> None:
+        if name == "park":
+            world.place.world.sides[DARK].end += next(came, 0)
+
+    world.place.after_call = take
+    release = world.ended()
+    assert [each.said for each in release.log if each.step is Step.LAY_DOWN] == [
+        "since green had caught up came: ingest: 7 records",
+        "green is parked",
+    ]
+    assert_whole(world, version=OLD, side=LIGHT)
+
+
+def test_a_side_that_has_something_before_it_is_not_parked_again() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, Bad.SLOWER)
+    world.until(lambda release: release.step is Step.LAY_DOWN)
+    side = world.place.world.sides[DARK]
+    side.since_ms, side.end = world.now_ms + 10_000, side.end + 7  # it reads nothing for a while
+    world.turn()
+    assert (world.release.step, side.stopping, side.parked) == (Step.CATCH_UP, False, False)
+    assert world.ended().step is Step.UNDONE
+    assert_whole(world, version=OLD, side=LIGHT)
+
+
+def test_a_canary_that_is_stopped_already_does_not_keep_its_side_from_being_parked() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, Bad.SLOWER)
+    world.until(lambda release: release.step is Step.CATCH_UP)
+
+    def refuse(name: str) -> None:
+        if name == "pause_canary":
+            raise BackendError("the canary of green does not answer")
+
+    world.place.before_call = refuse
+    assert world.ended().step is Step.UNDONE
     assert_whole(world, version=OLD, side=LIGHT)
 
 
@@ -228,7 +319,7 @@ def test_the_way_back_asks_no_side_how_it_is(step: Step) -> None:
     assert all(health_of(world.place, release, side).stable for side in (LIGHT, DARK))
 
 
-def test_a_side_that_lacks_something_gets_its_traffic_back_at_once() -> None:
+def test_a_side_that_lacks_something_is_started_again_and_gets_its_traffic_back_when_it_is_ready() -> None:
     world = ReleaseWorld()
     world.ask(Kind.DEPLOY, NEW)
     world.until(lambda release: release.step is Step.BAKE)
@@ -238,3 +329,32 @@ def test_a_side_that_lacks_something_gets_its_traffic_back_at_once() -> None:
     world.until(lambda release: release.step is Step.SETTLE)
     assert world.place.world.shares == {LIGHT: 100, DARK: 0}
     assert world.now_ms - asked_ms <= 10_000
+
+
+def test_a_side_that_runs_and_is_not_ready_gets_no_traffic_before_its_start_had_its_time() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    world.until(lambda release: release.step is Step.BAKE)
+    serves = dict(world.place.world.shares)
+    world.place.world.sides[LIGHT].since_ms = world.now_ms + 400_000  # not ready for so long
+    world.ask(Kind.ROLLBACK)
+    world.until(lambda release: release.step is Step.WAKE)
+    world.turn(300)
+    assert (world.release.step, world.release.said) == (Step.WAKE, "waiting for route")
+    assert world.place.world.shares == serves
+    release = world.ended()
+    assert {each.step: each.said for each in release.log}[Step.WAKE] == "every program is ready"
+    assert_whole(world, version=OLD, side=LIGHT)
+
+
+def test_a_side_that_runs_and_is_never_ready_gets_its_traffic_back_in_the_end() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    world.until(lambda release: release.step is Step.BAKE)
+    world.place.world.sides[LIGHT].since_ms = world.now_ms + 10_000_000
+    asked_ms = world.now_ms
+    world.ask(Kind.ROLLBACK)
+    release = world.until(lambda release: release.step is Step.SETTLE)
+    assert {each.step: each.said for each in release.log}[Step.WAKE] == "blue runs"
+    assert world.place.world.shares == {LIGHT: 100, DARK: 0}
+    assert 600_000 < world.now_ms - asked_ms < 620_000

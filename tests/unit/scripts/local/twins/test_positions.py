@@ -58,6 +58,21 @@ def test_a_replay_is_said_in_the_checkpoint_and_is_gone_with_it(tmp_path: Path) 
     assert not (tmp_path / "ingest" / REPLAY_FILE).exists()
 
 
+def test_a_replay_that_is_not_over_goes_on_when_the_checkpoint_is_made_anew(tmp_path: Path) -> None:
+    store, replay = FolderCheckpoints(tmp_path), replay_of({"collected": {"0": 3}}, {"collected": {"0": 9}})
+    write_checkpoint(store, "ingest", {"collected/0": 3}, replay)
+    for offset, left in ((5, True), (9, False)):
+        stood = Positions(queries={"ingest": {"collected/0": offset}})
+        for _ in range(2):
+            restore_side("no broker is asked", store, stood, None, marks=True)
+            assert query_positions(store) == stood.queries
+            assert (tmp_path / "ingest" / REPLAY_FILE).exists() == left
+    write_checkpoint(store, "ingest", {"collected/0": 3})
+    (tmp_path / "ingest" / REPLAY_FILE).write_text("garbage")
+    restore_side("no broker is asked", store, stood, None, marks=True)
+    assert not (tmp_path / "ingest" / REPLAY_FILE).exists()
+
+
 def test_the_meter_is_not_set_back_but_goes_on_where_its_ledger_ends(tmp_path: Path) -> None:
     store = FolderCheckpoints(tmp_path)
     _batch(tmp_path / "audit", 4, '{"collected":{"0":9}}', committed=True)

@@ -1,0 +1,47 @@
+"""A side that is not ready: since when, and what becomes of it if it never is. Pure."""
+
+from msgspec.structs import replace
+
+from pipelines.control.deploy.seen import Look
+from pipelines.control.deploy.shared_steps import clients_had_time, waiting_for
+from pipelines.control.deploy.transitions import moved
+from shared.contracts.release_steps import Step
+from shared.contracts.releases import Release
+
+
+def with_readiness(at: Look) -> Release:
+    """The release with the time since which the side that the step looks at has been found not ready."""
+    readiness = at.seen.readiness
+    if readiness is None or readiness.ready:
+        return replace(at.release, unready_ms=0)
+    return replace(at.release, unready_ms=at.release.unready_ms or at.now_ms)
+
+
+def had_its_time(at: Look, since_ms: int) -> bool:
+    """Whether a start has had its time; `since_ms` in epoch milliseconds."""
+    return at.now_ms - since_ms > 1_000 * at.policy.ready_seconds
+
+
+def given_up(at: Look) -> bool:
+    """Whether the side that the step looks at has not been ready for as long as a start may take.
+
+    Not while clients may still send to it: they would be refused.
+    """
+    since_ms = with_readiness(at).unready_ms
+    return bool(since_ms) and had_its_time(at, since_ms) and clients_had_time(at)
+
+
+def left_as_it_is(at: Look, side: str, version: str, park: Step) -> Release:
+    """Parked with what it has not processed: a release without an end would keep all others away.
+
+    Args:
+        at: the look.
+        side: that is not ready.
+        version: that it was to run.
+        park: the step that parks it.
+    """
+    why = (
+        f"{version} was not ready on {side} within {at.policy.ready_seconds:,} s ({waiting_for(at)}): what "
+        f"{side} has not processed stays in its topics; `hifi deploy VERSION` starts one there that goes on"
+    )
+    return moved(replace(at.release, unfinished=why), park, at.now_ms, why)
