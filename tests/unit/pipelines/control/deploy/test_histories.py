@@ -67,6 +67,15 @@ def _recover(world: ReleaseWorld) -> None:
     world.place.before_call = world.place.after_call = lambda _: None
 
 
+def _is_not_ready(side: str, seconds: int) -> Callable[[ReleaseWorld], None]:
+    """A program of a side is started again; the side processes nothing meanwhile."""
+
+    def happen(world: ReleaseWorld) -> None:
+        world.place.world.sides[side].since_ms = world.now_ms + 1_000 * seconds
+
+    return happen
+
+
 def _waits(world: ReleaseWorld) -> None:
     world.hands.waits = [] if world.hands.waits else ["green: maintenance is under way"]
 
@@ -78,6 +87,7 @@ HAPPENINGS = st.one_of(
     st.builds(_turns, st.integers(1, 8), st.sampled_from([1.0, 5.0, 61.0])),
     st.builds(_fails, st.integers(1, 4), st.just(BackendError("it does not answer"))),
     st.builds(_fails, st.integers(1, 4), st.just(DiedError("killed"))),
+    st.builds(_is_not_ready, st.sampled_from([LIGHT, DARK]), st.integers(0, 90)),
     st.just(_waits),
     st.just(lambda world: world.another()),
 )
@@ -99,6 +109,8 @@ def test_releases_end_and_leave_both_sides_whole(
             _to_end(world)
     _to_end(world)
     _turn(world, 20.0)
+    world.now_ms += 100_000  # every program is ready by then
+    world.place.weights()
     _assert_whole(world)
 
 
