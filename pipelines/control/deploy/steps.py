@@ -15,6 +15,7 @@ from pipelines.control.deploy.shared_steps import (
     after_ready,
     after_start,
     after_traffic,
+    waiting_for,
 )
 from pipelines.control.deploy.steps_back import STEPS_BACK
 from pipelines.control.deploy.transitions import ended_as_is, undone
@@ -81,7 +82,10 @@ def _drain(at: Look) -> Release:
         return replace(after, unfinished="")
     if given_up(at):
         return left_as_it_is(at, at.release.former, at.release.former_version, Step.PARK)
-    return replace(after, unready_ms=with_readiness(at).unready_ms)
+    noted = with_readiness(at)
+    if noted.unready_ms:
+        return replace(noted, said=f"{at.release.former} is not ready: waiting for {waiting_for(at)}")
+    return replace(after, unready_ms=0)
 
 
 def _park(at: Look) -> Release:

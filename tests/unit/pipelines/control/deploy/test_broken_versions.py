@@ -56,8 +56,10 @@ def test_a_side_that_drains_has_all_of_its_time_whenever_it_is_not_ready() -> No
         world.turn()
         world.turn(580)
         assert (world.release.step, world.release.unfinished) == (Step.DRAIN, "")
+        assert world.release.said == "blue is not ready: waiting for route"
         world.turn(20)
         assert world.release.unready_ms == 0
+        assert world.release.said == "left: retry: 4 records; 4 events wait for their next try"
     world.place.world.sides[LIGHT].retries = 0
     assert world.ended().unfinished == ""
     assert_whole(world, version=NEW, side=DARK)
