@@ -34,6 +34,7 @@ from pipelines.management.api.meter_routes import meter_routes
 from pipelines.management.api.metrics import ApiMetrics
 from pipelines.management.api.observe_client import ObserveClient
 from pipelines.management.api.problems import NotBegunError, ProblemError
+from pipelines.management.api.readiness import Readiness
 from pipelines.management.api.rollout_routes import rollout_routes
 from pipelines.management.api.rollouts import Rollouts
 from pipelines.management.api.side_routes import side_routes
@@ -43,6 +44,7 @@ from pipelines.management.api.tail_routes import tail_routes
 from pipelines.management.api.token_routes import audit_routes, key_routes, token_routes
 from pipelines.management.api.token_store import TokenStore
 from pipelines.management.api.try_routes import try_routes
+from pipelines.management.api.write_limits import WriteLimits
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.sides_reader import SidesReader
 from shared.runtime.clock import Clock
@@ -90,6 +92,7 @@ def create_app(parts: Parts) -> FastAPI:
     app.include_router(
         token_routes(parts.tokens, parts.authentication, parts.access, parts.clock, parts.body_bytes)
     )
+    writes = WriteLimits()
     made = MadeAccessFinder(parts.tokens, parts.members)
     app.include_router(member_routes(parts.members, made, parts.access, parts.clock, parts.body_bytes))
     app.include_router(invitation_routes(parts.members, parts.access, parts.clock, parts.body_bytes))
@@ -98,17 +101,21 @@ def create_app(parts: Parts) -> FastAPI:
     )
     app.include_router(connector_routes(parts.access))
     app.include_router(audit_routes(parts.audit, parts.access))
-    app.include_router(key_routes(parts.source_keys, parts.access, parts.body_bytes))
+    app.include_router(key_routes(parts.source_keys, parts.access, writes, parts.body_bytes))
     app.include_router(meter_routes(parts.observe, parts.access))
     app.include_router(side_routes(parts.sides, parts.access))
     app.include_router(listing_routes(parts.documents, parts.members, parts.access))
     app.include_router(
         try_routes(parts.documents, parts.rollouts, parts.access, parts.clock, parts.body_bytes)
     )
-    app.include_router(rollout_routes(parts.documents, parts.rollouts, parts.access, parts.body_bytes))
+    app.include_router(
+        rollout_routes(parts.documents, parts.rollouts, parts.access, writes, parts.body_bytes)
+    )
     app.include_router(dead_letter_routes(parts.letters, parts.documents, parts.access, parts.body_bytes))
     app.include_router(tail_routes(parts.tails, parts.documents, parts.access))
-    app.include_router(document_routes(parts.documents, parts.rollouts, parts.access, parts.body_bytes))
+    app.include_router(
+        document_routes(parts.documents, parts.rollouts, parts.access, writes, parts.body_bytes)
+    )
     _add_errors(app)
     app.add_middleware(
         BoundedBodies, seconds=parts.body_timeout, together=parts.bodies_bytes, refuse=_refused_body
@@ -119,13 +126,15 @@ def create_app(parts: Parts) -> FastAPI:
 
 
 def _add_health(app: FastAPI, parts: Parts) -> None:
+    readiness = Readiness(parts.answers)
+
     @app.get("/healthz")
     async def healthz() -> Response:
         return views.json_response({"alive": True})
 
     @app.get("/readyz", responses={503: {"description": "the table does not answer"}})
-    def readyz() -> Response:
-        ready = parts.answers()
+    async def readyz() -> Response:
+        ready = await readiness.ready()
         parts.metrics.ready.set(ready)
         status = HTTPStatus.OK if ready else HTTPStatus.SERVICE_UNAVAILABLE
         return views.json_response({"ready": ready, "table": ready}, status)
@@ -186,24 +195,25 @@ def _record(parts: Parts, request: Request, status: int) -> None:
 
 
 def _add_errors(app: FastAPI) -> None:
-    def refused(request: Request, error: Exception) -> Response:
+    # Coroutines: to refuse a request takes no thread, of which there may be none.
+    async def refused(request: Request, error: Exception) -> Response:
         assert isinstance(error, ProblemError)
         request.state.detail = error.detail
         request.state.not_begun = isinstance(error, NotBegunError)
         return error.response()
 
-    def away(_: Request, error: Exception) -> Response:
+    async def away(_: Request, error: Exception) -> Response:
         _log.warning("request failed: the table cannot be used", extra={"error": str(error)})
         said = "the store does not answer; try again"
         headers = {"Retry-After": _AWAY_SECONDS}
         return ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, said, headers=headers).response()
 
-    def unreadable(_: Request, error: Exception) -> Response:
+    async def unreadable(_: Request, error: Exception) -> Response:
         fields: list[Any] = list(error.errors()) if isinstance(error, RequestValidationError) else []
         names = ", ".join(str(field["loc"][-1]) for field in fields)
         return ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, f"{names}: cannot be read").response()
 
-    def framework(request: Request, error: Exception) -> Response:
+    async def framework(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         said = HTTPStatus(error.status_code).phrase.lower()
         headers = dict(error.headers or {})

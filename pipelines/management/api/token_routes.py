@@ -20,6 +20,7 @@ from pipelines.management.api.problems import ProblemError, not_found
 from pipelines.management.api.source_keys import SourceKeys
 from pipelines.management.api.teams import Membership
 from pipelines.management.api.token_store import TokensFullError, TokenStore
+from pipelines.management.api.write_limits import WriteLimits
 from shared.runtime.clock import Clock
 
 Label = Annotated[str, Meta(min_length=1, max_length=100)]
@@ -43,9 +44,10 @@ class _NewToken(Struct, frozen=True, forbid_unknown_fields=True):
     days: Annotated[float, Meta(gt=0, le=3_650)] | None = None
 
 
-def key_routes(source_keys: SourceKeys, access: Access, body_bytes: int) -> APIRouter:
+def key_routes(source_keys: SourceKeys, access: Access, writes: WriteLimits, body_bytes: int) -> APIRouter:
     """Routes of write keys."""
     router = APIRouter()
+    writer = Depends(access.guard(Action.WRITE))
 
     @router.get(_KEYS, dependencies=[Depends(access.guard(Action.READ))], **route(200))
     def keys(tenant: str, name: str, limit: Text = None, cursor: Text = None) -> Response:
@@ -56,17 +58,19 @@ def key_routes(source_keys: SourceKeys, access: Access, body_bytes: int) -> APIR
     def make(
         tenant: str,
         name: str,
-        token: Annotated[Caller, Depends(access.guard(Action.WRITE))],
-        body: Annotated[bytes, Depends(body_reader(body_bytes))],
+        token: Annotated[Caller, writer],
+        body: Annotated[bytes, Depends(writes.body(body_bytes), scope="function")],
     ) -> Response:
         label = decoded(_NewKey, body).label
         text, key = source_keys.add(tenant, _name(name), label, by=token.signature)
         return views.json_response(msgspec.to_builtins(key) | {"key": text}, HTTPStatus.CREATED)
 
-    @router.delete(_KEYS + "/{key}", **route(204, 409, 412))
-    def remove(
-        tenant: str, name: str, key: str, token: Annotated[Caller, Depends(access.guard(Action.WRITE))]
-    ) -> Response:
+    @router.delete(
+        _KEYS + "/{key}",
+        dependencies=[writer, Depends(writes.permit, scope="function")],
+        **route(204, 409, 412),
+    )
+    def remove(tenant: str, name: str, key: str, token: Annotated[Caller, writer]) -> Response:
         source_keys.remove(tenant, _name(name), key, by=token.signature)
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
