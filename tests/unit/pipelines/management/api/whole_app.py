@@ -80,6 +80,7 @@ def app_over(table: Any = None, **parts: Any) -> FastAPI:
     bearers: Any = Bearers()
     unlimited = RateLimits(1_000_000.0, time.monotonic)
     nothing: Any = None
+    rows: Any = parts.pop("rows", None) or Rows()
     given = {
         "documents": documents_over(table),
         "source_keys": nothing,
@@ -88,7 +89,7 @@ def app_over(table: Any = None, **parts: Any) -> FastAPI:
         "members": nothing,
         "authentication": bearers,
         "access": Access(bearers, unlimited, unlimited),
-        "audit": AuditLog(parts.pop("rows", None) or Rows()),
+        "audit": AuditLog(rows),
         "observe": ObserveClient(None),
         "sides": nothing,
         "letters": nothing,
