@@ -66,7 +66,8 @@ def _add_list(router: APIRouter, letters: DeadLetters, documents: Documents, acc
             limit=requests.limit(limit),
             replayed_too=requests.flag("all", every),
         )
-        page, replayed = letters.page(tenant, _leads_to(_pipes(documents, tenant)), wanted)
+        with letters.turn(tenant):
+            page, replayed = letters.page(_leads_to(_pipes(documents, tenant)), wanted)
         items = [_in_short(letter, replayed) for letter in page.letters]
         return views.json_response({"items": items, **_further(page.following, cut=page.cut)})
 
@@ -79,8 +80,9 @@ def _add_one(router: APIRouter, letters: DeadLetters, documents: Documents, acce
         place = reference(f"{partition}/{offset}")
         if place is None:
             raise not_found()
-        pipes = _pipes(documents, tenant)
-        found = letters.one(tenant, _leads_to(pipes), Filter(tenant=tenant, places=frozenset((place,))))
+        with letters.turn(tenant):
+            pipes = _pipes(documents, tenant)
+            found = letters.one(_leads_to(pipes), Filter(tenant=tenant, places=frozenset((place,))))
         if found is None:
             raise not_found()
         letter, replayed = found
@@ -102,7 +104,8 @@ def _add_replay(
     ) -> Response:
         dry = request.state.dry_run = requests.flag("dry_run", dry_run)
         wanted = _wanted(tenant, decoded(_Replay, body))
-        done = letters.replay(tenant, _leads_to(_pipes(documents, tenant)), wanted, dry_run=dry)
+        with letters.turn(tenant):
+            done = letters.replay(_leads_to(_pipes(documents, tenant)), wanted, dry_run=dry)
         request.state.detail = f"{done.replayed} replayed, {done.replayed_before} replayed before"
         counts = {
             "dry_run": dry,

@@ -77,10 +77,10 @@ class Documents:
 
     def at_version(self, tenant: str, key: DocumentKey, version: int) -> StoredDocument:
         """A version of a document, perhaps its deletion; a ProblemError says that there is none."""
-        found, _ = self.table.history_page(tenant, key, version + 1, 1)
-        if not found or found[0].version != version:
+        found = self.table.version_before(tenant, key, version + 1)
+        if found is None or found.version != version:
             raise not_found()
-        return found[0]
+        return found
 
     def statuses(self, tenant: str, found: Sequence[DocumentVersion]) -> list[SideStatuses]:
         """How far each side is with documents, in their order."""
@@ -190,10 +190,8 @@ class Documents:
         now = self.table.get(tenant, key)
         if now is None:
             raise not_found()
-        last = now
-        if now.document is None:
-            (last, *_), _ = self.table.history_page(tenant, key, now.version, 1)
-        assert isinstance(last.document, Source)
+        last = now if now.document is not None else self.table.version_before(tenant, key, now.version)
+        assert last is not None and isinstance(last.document, Source)
         return msgspec.structs.replace(wanted, write_keys=last.document.write_keys), live_version(now)
 
     def change_source(self, tenant: str, name: str, change: Callable[[Source], Source], *, by: str) -> None:
