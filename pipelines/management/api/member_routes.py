@@ -109,8 +109,12 @@ def member_routes(
         ends = requests.flag("revoke", revoke)
         try:
             store.remove(tenant, member, by_operator=_operates(caller))
-        except (NoMemberError, TeamError) as error:
+        except TeamError as error:
             raise _refusal(error) from None
+        except NoMemberError:
+            # Perhaps by a request that failed before it had ended what the member made: this one goes on.
+            if not (ends and made.has_made(tenant, member, clock())):
+                raise not_found() from None
         left = outliving(tenant, member, None, revoke=ends)
         request.state.detail = _ended(left)
         return views.json_response(left)
