@@ -170,15 +170,22 @@ def _add_tokens(  # noqa: PLR0913  # what the routes need
 
 
 def audit_routes(log: AuditLog, access: Access) -> APIRouter:
-    """The route of the audit log."""
+    """The routes of the audit log: a tenant's, and what belongs to none, which is the operators'."""
     router = APIRouter()
+
+    def page(tenant: str | None, limit: str | None, cursor: str | None) -> Response:
+        rows, following = log.page(tenant, requests.after(cursor), requests.limit(limit))
+        return views.listed(rows, following)
 
     @router.get(
         "/v1/tenants/{tenant}/audit", dependencies=[Depends(access.guard(Action.AUDIT))], **route(200)
     )
     def audit(tenant: str, limit: Text = None, cursor: Text = None) -> Response:
-        rows, following = log.page(tenant, requests.after(cursor), requests.limit(limit))
-        return views.listed(rows, following)
+        return page(tenant, limit, cursor)
+
+    @router.get("/v1/audit", dependencies=[Depends(access.guard(Action.OPERATE))], **route(200))
+    def audit_of_operators(limit: Text = None, cursor: Text = None) -> Response:
+        return page(None, limit, cursor)
 
     return router
 
