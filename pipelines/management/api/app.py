@@ -1,5 +1,6 @@
 """The management API as an ASGI application."""
 
+import asyncio
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
@@ -17,9 +18,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pipelines.management.api import views
 from pipelines.management.api.access import Access
-from pipelines.management.api.audit import AuditLog, row_of
+from pipelines.management.api.audit import AuditLog
+from pipelines.management.api.audit_entry import WRITES, AuditEntry
 from pipelines.management.api.authentication import Authentication
-from pipelines.management.api.callers import Caller
 from pipelines.management.api.connector_routes import connector_routes
 from pipelines.management.api.dead_letter_routes import dead_letter_routes
 from pipelines.management.api.dead_letters import DeadLetters
@@ -52,8 +53,7 @@ from shared.runtime.logging import get_logger
 from shared.runtime.request_bodies import BodyRefusedError, BoundedBodies
 
 _log = get_logger(__name__)
-_WRITES = frozenset({"PUT", "POST", "DELETE", "PATCH"})
-_METHODS = frozenset({"GET", "HEAD", "OPTIONS", *_WRITES})
+_METHODS = frozenset({"GET", "HEAD", "OPTIONS", *WRITES})
 _AWAY_SECONDS = "2"
 
 
@@ -156,42 +156,32 @@ class Audited:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See ASGI."""
         began = False
+        entry = AuditEntry(self._parts.audit, self._parts.clock, scope)
 
         async def noted(message: Message) -> None:
             nonlocal began
             if message["type"] == "http.response.start":
                 began = True
-                await self._note(Request(scope), message["status"])
+                await self._note(entry, message["status"])
             await send(message)
 
         try:
             await self._app(scope, receive, noted)
         except ClientDisconnect:  # before its body was complete: there is no one to answer
             _log.debug("client went away")
+        except asyncio.CancelledError:  # by the end of the process, while the write goes on in its thread
+            entry.keep_cut_off()
+            raise
         except Exception as error:  # answered here, so that it is audited as well
             if began:
                 raise
             await _unexpected(error)(scope, receive, noted)
 
-    async def _note(self, request: Request, status: int) -> None:
-        method = request.method if request.method in _METHODS else "other"
+    async def _note(self, entry: AuditEntry, status: int) -> None:
+        method = entry.method if entry.method in _METHODS else "other"
         self._parts.metrics.requests.labels(method, status).inc()
-        if method in _WRITES and not getattr(request.state, "dry_run", False):
-            await run_in_threadpool(_record, self._parts, request, status)
-
-
-def _record(parts: Parts, request: Request, status: int) -> None:
-    """Keep a write or a refused one; without a token only a log line, or anybody could fill the table."""
-    caller: Caller | None = getattr(request.state, "caller", None)
-    detail: str = getattr(request.state, "detail", "")
-    if caller is None:
-        parts.audit.without_token(request.method, status, parts.clock())
-        return
-    row = row_of(caller, request.method, request.url.path, status=status, at_ms=parts.clock(), detail=detail)
-    wrong = HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR
-    refused = wrong or getattr(request.state, "not_begun", False)
-    keep = parts.audit.refused if refused else parts.audit.record
-    keep(caller, request.path_params.get("tenant"), row)
+        if entry.is_write:
+            await run_in_threadpool(entry.keep, status)
 
 
 def _add_errors(app: FastAPI) -> None:
