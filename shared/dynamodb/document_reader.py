@@ -53,6 +53,17 @@ class DocumentReader:
         """The newest version of each document, in order of kind and name; deletions of the last day, too."""
         return [stored(tenant, row) for row in self._query(tenant)]
 
+    def live(self, tenant: str, kind: str, after: str | None = None) -> Iterator[StoredDocument]:
+        """Documents of a kind that are there, in order of name, one by one: a tenant's may be large together.
+
+        Args:
+            tenant: whose they are.
+            kind: one of KINDS.
+            after: the name to begin after; None begins with the first.
+        """
+        rows = self._live_rows(tenant, kind, after, None)
+        return (stored(tenant, row) for row in rows)
+
     def get(self, tenant: str, key: DocumentKey) -> StoredDocument | None:
         """The newest version of a document, perhaps its deletion; None if there never was one."""
         return self.current(tenant, [key]).get(key)
@@ -138,9 +149,11 @@ class DocumentReader:
         """Whether `adopt` was finished for a side once."""
         return any(row[DOCUMENT]["S"] == side for row in self._query(ADOPTIONS, side))
 
-    def _live_rows(self, tenant: str, kind: str, after: str | None, limit: int) -> Iterator[dict[str, Any]]:
+    def _live_rows(
+        self, tenant: str, kind: str, after: str | None, limit: int | None
+    ) -> Iterator[dict[str, Any]]:
         start = None if after is None else f"{kind}/{after}"
-        rows = self._query(tenant, f"{kind}/", after=start, page=limit + 1)
+        rows = self._query(tenant, f"{kind}/", after=start, page=None if limit is None else limit + 1)
         return (row for row in rows if not is_deletion(row))
 
     def _history_rows(

@@ -6,13 +6,13 @@ from tests.unit.pipelines.management.api.whole_app import NOW_MS, Client, app_ov
 
 
 class Table:
-    """Counts how often all of a tenant's documents are read."""
+    """Counts how often the pipes of a tenant are read."""
 
     def __init__(self) -> None:
         self.reads = 0
 
-    def documents(self, tenant: str) -> list[StoredDocument]:
-        del tenant
+    def live(self, tenant: str, kind: str) -> list[StoredDocument]:
+        del tenant, kind
         self.reads += 1
         return []
 
