@@ -1,10 +1,12 @@
 """Members of a tenant and invitations, through the management API."""
 
-from typing import Any
+import re
+from typing import Any, Final
 
 from scripts.documents.api_client import ApiClient, DocumentsError, RefusedError, Server
 
 INVITATION_PREFIX = "hifi_invite_"
+_ID: Final = re.compile(r"[0-9a-f]{16,32}")
 
 
 class Members:
@@ -44,17 +46,25 @@ class Members:
         return self._api.send("PUT", path, {"role": role}, query=_query(revoke=revoke))
 
     def remove(self, member: str, *, revoke: bool) -> Any:
-        """Remove a member, which holds at once; what it made, ended with `revoke`."""
-        path = self._path("members", self._id(member))
+        """Remove a member, which holds at once; what it made, ended with `revoke`.
+
+        With `revoke`, an id may be that of a member who is gone: by a request that failed before it was done.
+        """
+        gone = revoke and _ID.fullmatch(member) is not None and not self._called(member)
+        path = self._path("members", member if gone else self._id(member))
         return self._api.send("DELETE", path, query=_query(revoke=revoke))
+
+    def _called(self, member: str) -> list[str]:
+        """The ids of the members of an id or a label."""
+        return [str(each["id"]) for each in self.all() if member in (each["id"], each["label"])]
 
     def _id(self, member: str) -> str:
         """The id of a member, which may be named by its label if that is one's only."""
-        found = [each["id"] for each in self.all() if member in (each["id"], each["label"])]
+        found = self._called(member)
         if len(found) != 1:
             several = "several members are" if found else "no member is"
             raise DocumentsError(f"{several} called {member}", "`hifi members list` shows their ids")
-        return str(found[0])
+        return found[0]
 
     def _path(self, *steps: str) -> str:
         return "/".join(("/v1/tenants", self.tenant, *steps))

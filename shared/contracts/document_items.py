@@ -30,7 +30,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from shared.contracts.documents import Document, Source, kind_of, same
 
@@ -105,6 +105,13 @@ class StoredDocument(DocumentVersion, frozen=True, kw_only=True):
     """One version of a document."""
 
     document: Document | None
+    """None: this version is the deletion."""
+
+
+class EncodedVersion(DocumentVersion, frozen=True, kw_only=True):
+    """One version with its document as JSON: objects of many documents take ten times as much memory."""
+
+    document: Raw | None
     """None: this version is the deletion."""
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -11,6 +11,7 @@ from shared.contracts.document_items import (
     CATALOGUES,
     DocumentKey,
     DocumentVersion,
+    EncodedVersion,
     StoredDocument,
     VersionSummary,
     deleted_partition,
@@ -19,9 +20,20 @@ from shared.contracts.document_items import (
 )
 from shared.dynamodb.batch_get import rows_of
 from shared.dynamodb.client import StoreError, dynamodb_client
-from shared.dynamodb.document_rows import DOCUMENT, TENANT, VERSION, is_deletion, row_key, stored, summary
+from shared.dynamodb.document_rows import (
+    DOCUMENT,
+    TENANT,
+    VERSION,
+    encoded,
+    is_deletion,
+    row_key,
+    stored,
+    summary,
+)
 
 V = TypeVar("V", bound=DocumentVersion)
+PAGE_BYTES: Final = 4 * 1024 * 1024
+"""Of the documents of a page, unless it has one only."""
 
 
 class DocumentReader:
@@ -40,6 +52,17 @@ class DocumentReader:
     def documents(self, tenant: str) -> list[StoredDocument]:
         """The newest version of each document, in order of kind and name; deletions of the last day, too."""
         return [stored(tenant, row) for row in self._query(tenant)]
+
+    def live(self, tenant: str, kind: str, after: str | None = None) -> Iterator[StoredDocument]:
+        """Documents of a kind that are there, in order of name, one by one: a tenant's may be large together.
+
+        Args:
+            tenant: whose they are.
+            kind: one of KINDS.
+            after: the name to begin after; None begins with the first.
+        """
+        rows = self._live_rows(tenant, kind, after, None)
+        return (stored(tenant, row) for row in rows)
 
     def get(self, tenant: str, key: DocumentKey) -> StoredDocument | None:
         """The newest version of a document, perhaps its deletion; None if there never was one."""
@@ -72,17 +95,17 @@ class DocumentReader:
 
     def page(
         self, tenant: str, kind: str, after: str | None, limit: int
-    ) -> tuple[list[StoredDocument], str | None]:
+    ) -> tuple[list[EncodedVersion], str | None]:
         """Documents of a kind in order of name, and the name to go on after, if there are more.
 
         Args:
             tenant: whose they are.
             kind: one of KINDS.
             after: the name that the former page ended with; None begins.
-            limit: most documents to give.
+            limit: most documents to give; fewer if they have more than PAGE_BYTES.
         """
         rows = self._live_rows(tenant, kind, after, limit)
-        found, last = _cut((stored(tenant, row) for row in rows), limit)
+        found, last = _bounded((encoded(tenant, row) for row in rows), limit)
         return found, None if last is None else last.key.name
 
     def summaries(
@@ -95,19 +118,24 @@ class DocumentReader:
 
     def page_of_all(
         self, tenant: str, after: str | None, limit: int
-    ) -> tuple[list[StoredDocument], str | None]:
-        """Documents of every kind, with deletions as `documents` has them, and where to go on."""
+    ) -> tuple[list[EncodedVersion], str | None]:
+        """Documents of every kind, with deletions as `documents` has them, and where to go on; as `page`."""
         rows = self._query(tenant, after=after, page=limit + 1)
-        found, last = _cut((stored(tenant, row) for row in rows), limit)
+        found, last = _bounded((encoded(tenant, row) for row in rows), limit)
         return found, None if last is None else str(last.key)
 
     def history_page(
         self, tenant: str, key: DocumentKey, before: int | None, limit: int
-    ) -> tuple[list[StoredDocument], int | None]:
-        """Versions of a document, newest first, and the version to go on before, if there are more."""
+    ) -> tuple[list[EncodedVersion], int | None]:
+        """Versions of a document, newest first, and the version to go on before; bounded as `page` is."""
         rows = self._history_rows(tenant, key, before, limit)
-        found, last = _cut((stored(tenant, row, key) for row in rows), limit)
+        found, last = _bounded((encoded(tenant, row, key) for row in rows), limit)
         return found, None if last is None else last.version
+
+    def version_before(self, tenant: str, key: DocumentKey, before: int) -> StoredDocument | None:
+        """The newest of the versions of a document below one; None if there is none."""
+        row = next(self._history_rows(tenant, key, before, 1), None)
+        return None if row is None else stored(tenant, row, key)
 
     def history_summaries(
         self, tenant: str, key: DocumentKey, before: int | None, limit: int
@@ -121,9 +149,11 @@ class DocumentReader:
         """Whether `adopt` was finished for a side once."""
         return any(row[DOCUMENT]["S"] == side for row in self._query(ADOPTIONS, side))
 
-    def _live_rows(self, tenant: str, kind: str, after: str | None, limit: int) -> Iterator[dict[str, Any]]:
+    def _live_rows(
+        self, tenant: str, kind: str, after: str | None, limit: int | None
+    ) -> Iterator[dict[str, Any]]:
         start = None if after is None else f"{kind}/{after}"
-        rows = self._query(tenant, f"{kind}/", after=start, page=limit + 1)
+        rows = self._query(tenant, f"{kind}/", after=start, page=None if limit is None else limit + 1)
         return (row for row in rows if not is_deletion(row))
 
     def _history_rows(
@@ -163,6 +193,20 @@ class DocumentReader:
                 yield from answer["Items"]
         except (BotoCoreError, ClientError) as error:
             raise StoreError(f"table {self._table} cannot be read: {error}") from error
+
+
+def _bounded(
+    versions: Iterator[EncodedVersion], limit: int
+) -> tuple[list[EncodedVersion], EncodedVersion | None]:
+    """What `_cut` gives, or fewer if they have more than PAGE_BYTES, but one at least."""
+    found: list[EncodedVersion] = []
+    size = 0
+    for each in versions:
+        size += 0 if each.document is None else len(each.document)
+        if found and (len(found) == limit or size > PAGE_BYTES):
+            return found, found[-1]
+        found.append(each)
+    return found, None
 
 
 def _cut(versions: Iterator[V], limit: int) -> tuple[list[V], V | None]:

@@ -9,6 +9,7 @@ from shared.contracts.document_items import (
     CATALOGUES,
     WRITE_KEYS,
     DocumentKey,
+    EncodedVersion,
     StoredDocument,
     VersionSummary,
     deleted_partition,
@@ -90,6 +91,20 @@ def stored(tenant: str, row: Mapping[str, Any], key: DocumentKey | None = None) 
         document=document,
         by=row[_BY]["S"],
         at_ms=int(row[_AT]["N"]),
+    )
+
+
+def encoded(tenant: str, row: Mapping[str, Any], key: DocumentKey | None = None) -> EncodedVersion:
+    """What `stored` gives, as JSON; raises as it does."""
+    found = stored(tenant, row, key)
+    document = None if found.document is None else msgspec.Raw(msgspec.json.encode(found.document))
+    return EncodedVersion(
+        tenant=tenant,
+        key=found.key,
+        version=found.version,
+        document=document,
+        by=found.by,
+        at_ms=found.at_ms,
     )
 
 

@@ -49,16 +49,25 @@ class ItemStore(Generic[T]):
         self._call("put_item", Item=row)
 
     def put_after(self, partition: str, sort: str, item: T, revision: int) -> bool:
-        """Write an item as the one after a revision, 0 if there is none; False if it is at another one."""
+        """Write an item as the one after a revision, 0 if there is none; False if it is at another one.
+
+        True also if what is there is the very item: the client sends a request whose answer is lost again,
+        which is then refused because of itself.
+        """
         asked = self.revised(partition, sort, item, revision)["Put"]
         del asked["TableName"]
         try:
             self._call("put_item", **asked)
         except StoreError as error:
             if isinstance(error.__cause__, ClientError) and error_code(error.__cause__) == _CONFLICT:
-                return False
+                return self._is_there(asked["Item"])
             raise
         return True
+
+    def _is_there(self, row: Mapping[str, Any]) -> bool:
+        key = row_key(row[TENANT]["S"], row[DOCUMENT]["S"])
+        answer = self._call("get_item", Key=key, ConsistentRead=True)
+        return bool(answer.get("Item") == row)
 
     def revised(self, partition: str, sort: str, item: T, revision: int) -> dict[str, Any]:
         """What `put_after` writes, as an item of a transaction."""

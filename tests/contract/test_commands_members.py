@@ -1,6 +1,7 @@
 """`hifi members`, `invite`, and `login` by an invitation and by an issuer, against a real management API."""
 
 import sys
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from uuid import uuid4
 
@@ -9,6 +10,7 @@ import pytest
 
 from tests.contract.management.api_process import ApiProcess
 from tests.harness.command_line import Hifi
+from tests.harness.http_server import QuietHandler, http_served
 from tests.harness.oidc_provider import CLIENT, OidcProvider
 from tests.harness.waiting import free_port
 
@@ -57,6 +59,26 @@ def test_an_invited_person_signs_in_with_the_invitation_and_is_listed_changed_an
     assert "does not know the token" in ann.run("get").stderr
     again = ann.run("login", api.url, stdin=made.stdout)
     assert (again.returncode, "used or expired" in again.stderr) == (1, True)
+
+
+class Redeems(QuietHandler, BaseHTTPRequestHandler):
+    """Redeems any invitation, and fails otherwise."""
+
+    def do_POST(self) -> None:
+        self.respond(201, b'{"token": "hifi_personal"}')
+
+    def do_GET(self) -> None:
+        self.respond(503, b"{}")
+
+
+def test_a_personal_token_is_kept_though_the_server_answers_nothing_more(tmp_path: Path) -> None:
+    contexts = tmp_path / "contexts.yaml"
+    with http_served(Redeems) as url:
+        hifi = Hifi(None, {"HIFI_CONTEXTS": str(contexts)})
+        done = hifi.run("login", url, "--context", "shop", stdin="hifi_invite_x")
+    assert (done.returncode, "answers 503" in done.stderr) == (1, True), done.stderr
+    kept = msgspec.yaml.decode(contexts.read_bytes())["contexts"]["shop"]
+    assert kept["token"] == "hifi_personal"
 
 
 @pytest.mark.proof

@@ -1,5 +1,6 @@
 """The management API as an ASGI application."""
 
+import asyncio
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
@@ -17,9 +18,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pipelines.management.api import views
 from pipelines.management.api.access import Access
-from pipelines.management.api.audit import AuditLog, row_of
+from pipelines.management.api.audit import AuditLog
+from pipelines.management.api.audit_entry import WRITES, AuditEntry
 from pipelines.management.api.authentication import Authentication
-from pipelines.management.api.callers import Caller
 from pipelines.management.api.connector_routes import connector_routes
 from pipelines.management.api.dead_letter_routes import dead_letter_routes
 from pipelines.management.api.dead_letters import DeadLetters
@@ -34,6 +35,7 @@ from pipelines.management.api.meter_routes import meter_routes
 from pipelines.management.api.metrics import ApiMetrics
 from pipelines.management.api.observe_client import ObserveClient
 from pipelines.management.api.problems import NotBegunError, ProblemError
+from pipelines.management.api.readiness import Readiness
 from pipelines.management.api.rollout_routes import rollout_routes
 from pipelines.management.api.rollouts import Rollouts
 from pipelines.management.api.side_routes import side_routes
@@ -43,6 +45,7 @@ from pipelines.management.api.tail_routes import tail_routes
 from pipelines.management.api.token_routes import audit_routes, key_routes, token_routes
 from pipelines.management.api.token_store import TokenStore
 from pipelines.management.api.try_routes import try_routes
+from pipelines.management.api.write_limits import WriteLimits
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.sides_reader import SidesReader
 from shared.runtime.clock import Clock
@@ -50,8 +53,7 @@ from shared.runtime.logging import get_logger
 from shared.runtime.request_bodies import BodyRefusedError, BoundedBodies
 
 _log = get_logger(__name__)
-_WRITES = frozenset({"PUT", "POST", "DELETE", "PATCH"})
-_METHODS = frozenset({"GET", "HEAD", "OPTIONS", *_WRITES})
+_METHODS = frozenset({"GET", "HEAD", "OPTIONS", *WRITES})
 _AWAY_SECONDS = "2"
 
 
@@ -90,6 +92,7 @@ def create_app(parts: Parts) -> FastAPI:
     app.include_router(
         token_routes(parts.tokens, parts.authentication, parts.access, parts.clock, parts.body_bytes)
     )
+    writes = WriteLimits()
     made = MadeAccessFinder(parts.tokens, parts.members)
     app.include_router(member_routes(parts.members, made, parts.access, parts.clock, parts.body_bytes))
     app.include_router(invitation_routes(parts.members, parts.access, parts.clock, parts.body_bytes))
@@ -98,17 +101,21 @@ def create_app(parts: Parts) -> FastAPI:
     )
     app.include_router(connector_routes(parts.access))
     app.include_router(audit_routes(parts.audit, parts.access))
-    app.include_router(key_routes(parts.source_keys, parts.access, parts.body_bytes))
+    app.include_router(key_routes(parts.source_keys, parts.access, writes, parts.body_bytes))
     app.include_router(meter_routes(parts.observe, parts.access))
     app.include_router(side_routes(parts.sides, parts.access))
     app.include_router(listing_routes(parts.documents, parts.members, parts.access))
     app.include_router(
         try_routes(parts.documents, parts.rollouts, parts.access, parts.clock, parts.body_bytes)
     )
-    app.include_router(rollout_routes(parts.documents, parts.rollouts, parts.access, parts.body_bytes))
+    app.include_router(
+        rollout_routes(parts.documents, parts.rollouts, parts.access, writes, parts.body_bytes)
+    )
     app.include_router(dead_letter_routes(parts.letters, parts.documents, parts.access, parts.body_bytes))
     app.include_router(tail_routes(parts.tails, parts.documents, parts.access))
-    app.include_router(document_routes(parts.documents, parts.rollouts, parts.access, parts.body_bytes))
+    app.include_router(
+        document_routes(parts.documents, parts.rollouts, parts.access, writes, parts.body_bytes)
+    )
     _add_errors(app)
     app.add_middleware(
         BoundedBodies, seconds=parts.body_timeout, together=parts.bodies_bytes, refuse=_refused_body
@@ -119,13 +126,15 @@ def create_app(parts: Parts) -> FastAPI:
 
 
 def _add_health(app: FastAPI, parts: Parts) -> None:
+    readiness = Readiness(parts.answers)
+
     @app.get("/healthz")
     async def healthz() -> Response:
         return views.json_response({"alive": True})
 
     @app.get("/readyz", responses={503: {"description": "the table does not answer"}})
-    def readyz() -> Response:
-        ready = parts.answers()
+    async def readyz() -> Response:
+        ready = await readiness.ready()
         parts.metrics.ready.set(ready)
         status = HTTPStatus.OK if ready else HTTPStatus.SERVICE_UNAVAILABLE
         return views.json_response({"ready": ready, "table": ready}, status)
@@ -147,63 +156,54 @@ class Audited:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See ASGI."""
         began = False
+        entry = AuditEntry(self._parts.audit, self._parts.clock, scope)
 
         async def noted(message: Message) -> None:
             nonlocal began
             if message["type"] == "http.response.start":
                 began = True
-                await self._note(Request(scope), message["status"])
+                await self._note(entry, message["status"])
             await send(message)
 
         try:
             await self._app(scope, receive, noted)
         except ClientDisconnect:  # before its body was complete: there is no one to answer
             _log.debug("client went away")
+        except asyncio.CancelledError:  # by the end of the process, while the write goes on in its thread
+            entry.keep_cut_off()
+            raise
         except Exception as error:  # answered here, so that it is audited as well
             if began:
                 raise
             await _unexpected(error)(scope, receive, noted)
 
-    async def _note(self, request: Request, status: int) -> None:
-        method = request.method if request.method in _METHODS else "other"
+    async def _note(self, entry: AuditEntry, status: int) -> None:
+        method = entry.method if entry.method in _METHODS else "other"
         self._parts.metrics.requests.labels(method, status).inc()
-        if method in _WRITES and not getattr(request.state, "dry_run", False):
-            await run_in_threadpool(_record, self._parts, request, status)
-
-
-def _record(parts: Parts, request: Request, status: int) -> None:
-    """Keep a write or a refused one; without a token only a log line, or anybody could fill the table."""
-    caller: Caller | None = getattr(request.state, "caller", None)
-    detail: str = getattr(request.state, "detail", "")
-    if caller is None:
-        parts.audit.without_token(request.method, status, parts.clock())
-        return
-    row = row_of(caller, request.method, request.url.path, status=status, at_ms=parts.clock(), detail=detail)
-    wrong = HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR
-    refused = wrong or getattr(request.state, "not_begun", False)
-    keep = parts.audit.refused if refused else parts.audit.record
-    keep(caller, request.path_params.get("tenant"), row)
+        if entry.is_write:
+            await run_in_threadpool(entry.keep, status)
 
 
 def _add_errors(app: FastAPI) -> None:
-    def refused(request: Request, error: Exception) -> Response:
+    # Coroutines: to refuse a request takes no thread, of which there may be none.
+    async def refused(request: Request, error: Exception) -> Response:
         assert isinstance(error, ProblemError)
         request.state.detail = error.detail
         request.state.not_begun = isinstance(error, NotBegunError)
         return error.response()
 
-    def away(_: Request, error: Exception) -> Response:
+    async def away(_: Request, error: Exception) -> Response:
         _log.warning("request failed: the table cannot be used", extra={"error": str(error)})
         said = "the store does not answer; try again"
         headers = {"Retry-After": _AWAY_SECONDS}
         return ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, said, headers=headers).response()
 
-    def unreadable(_: Request, error: Exception) -> Response:
+    async def unreadable(_: Request, error: Exception) -> Response:
         fields: list[Any] = list(error.errors()) if isinstance(error, RequestValidationError) else []
         names = ", ".join(str(field["loc"][-1]) for field in fields)
         return ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, f"{names}: cannot be read").response()
 
-    def framework(request: Request, error: Exception) -> Response:
+    async def framework(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         said = HTTPStatus(error.status_code).phrase.lower()
         headers = dict(error.headers or {})

@@ -45,7 +45,7 @@ class AuditRow(Struct, frozen=True, kw_only=True):
 
 
 def partition(tenant: str | None) -> str:
-    """Where a tenant's rows are; those of nobody's tenant are in one of their own."""
+    """Where a tenant's rows are; None: those of no tenant."""
     return f"audit#{tenant or ''}"
 
 
@@ -101,8 +101,8 @@ class AuditLog:
         except StoreError as error:
             _log.error("audit row cannot be kept", extra={"error": str(error)})
 
-    def page(self, tenant: str, after: str | None, limit: int) -> tuple[list[AuditRow], str | None]:
-        """A tenant's rows, newest first, and where to go on."""
+    def page(self, tenant: str | None, after: str | None, limit: int) -> tuple[list[AuditRow], str | None]:
+        """A tenant's rows, newest first, and where to go on; None gives those of no tenant."""
         rows, following = self._items.page(partition(tenant), after, limit, forward=False)
         return [row for _, row in rows], following
 

@@ -1,6 +1,5 @@
 """Routes of a tenant's dead letters."""
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -16,6 +15,7 @@ from pipelines.management.api.intent import wrong_request
 from pipelines.management.api.leaving import Leaving, named
 from pipelines.management.api.permissions import Action
 from pipelines.management.api.problems import not_found
+from shared.contracts.document_items import DocumentKey
 from shared.contracts.documents import Pipe
 from shared.contracts.timestamps import parse_time
 from shared.dead_letters.dead_letter import DeadLetter, Filter, LeadsTo, facts, reference
@@ -66,7 +66,8 @@ def _add_list(router: APIRouter, letters: DeadLetters, documents: Documents, acc
             limit=requests.limit(limit),
             replayed_too=requests.flag("all", every),
         )
-        page, replayed = letters.page(tenant, _leads_to(_pipes(documents, tenant)), wanted)
+        with letters.turn(tenant):
+            page, replayed = letters.page(_leads_to(documents, tenant), wanted)
         items = [_in_short(letter, replayed) for letter in page.letters]
         return views.json_response({"items": items, **_further(page.following, cut=page.cut)})
 
@@ -79,12 +80,13 @@ def _add_one(router: APIRouter, letters: DeadLetters, documents: Documents, acce
         place = reference(f"{partition}/{offset}")
         if place is None:
             raise not_found()
-        pipes = _pipes(documents, tenant)
-        found = letters.one(tenant, _leads_to(pipes), Filter(tenant=tenant, places=frozenset((place,))))
+        with letters.turn(tenant):
+            wanted = Filter(tenant=tenant, places=frozenset((place,)))
+            found = letters.one(_leads_to(documents, tenant), wanted)
         if found is None:
             raise not_found()
         letter, replayed = found
-        shown = Leaving(pipes.get(letter.pipe)).shown(letter.value, letter.texts)
+        shown = Leaving(_pipe(documents, tenant, letter.pipe)).shown(letter.value, letter.texts)
         return views.json_response(_in_short(letter, replayed) | shown)
 
 
@@ -102,7 +104,8 @@ def _add_replay(
     ) -> Response:
         dry = request.state.dry_run = requests.flag("dry_run", dry_run)
         wanted = _wanted(tenant, decoded(_Replay, body))
-        done = letters.replay(tenant, _leads_to(_pipes(documents, tenant)), wanted, dry_run=dry)
+        with letters.turn(tenant):
+            done = letters.replay(_leads_to(documents, tenant), wanted, dry_run=dry)
         request.state.detail = f"{done.replayed} replayed, {done.replayed_before} replayed before"
         counts = {
             "dry_run": dry,
@@ -167,13 +170,15 @@ def _before(cursor: str | None) -> Position:
     return position
 
 
-def _pipes(documents: Documents, tenant: str) -> Mapping[str, Pipe]:
-    live = (each.document for each in documents.table.documents(tenant))
-    return {each.name: each for each in live if isinstance(each, Pipe)}
+def _pipe(documents: Documents, tenant: str, name: str) -> Pipe | None:
+    found = documents.table.get(tenant, DocumentKey("pipe", name))
+    return None if found is None or not isinstance(found.document, Pipe) else found.document
 
 
-def _leads_to(pipes: Mapping[str, Pipe]) -> LeadsTo:
-    return {(pipe.tenant, name): pipe.destination for name, pipe in pipes.items()}
+def _leads_to(documents: Documents, tenant: str) -> LeadsTo:
+    """The destination of each pipe; of the pipes themselves, which may be large, no more than one is held."""
+    live = (each.document for each in documents.table.live(tenant, "pipe"))
+    return {(tenant, each.name): each.destination for each in live if isinstance(each, Pipe)}
 
 
 def _in_short(letter: DeadLetter, replayed: ReplayedLetters) -> dict[str, Any]:

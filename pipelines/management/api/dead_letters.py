@@ -62,7 +62,7 @@ class Replayed(Struct, frozen=True, kw_only=True):
 
 
 class DeadLetters:
-    """May be used from any thread. Every method raises ProblemError, 503 if the brokers do not answer."""
+    """May be used from any thread, in a `turn`. Raises ProblemError, 503 if the brokers do not answer."""
 
     def __init__(self, bootstrap: str, clock: Clock) -> None:
         """`bootstrap` is the side's brokers; empty if this API has none."""
@@ -73,23 +73,29 @@ class DeadLetters:
         )
         self._replaying = threading.Lock()
 
-    def page(self, tenant: str, leads_to: LeadsTo, wanted: Wanted) -> tuple[Page, ReplayedLetters]:
+    @contextmanager
+    def turn(self, tenant: str) -> Iterator[None]:
+        """A request's turn, which comes before all that is read for it: a tenant's pipes may be large."""
+        if not self._bootstrap:
+            raise no_brokers()
+        with self._permits.permit(tenant):
+            yield
+
+    def page(self, leads_to: LeadsTo, wanted: Wanted) -> tuple[Page, ReplayedLetters]:
         """The newest letters that are wanted, and which were replayed."""
-        with self._opened(tenant, leads_to) as store:
+        with self._opened(leads_to) as store:
             return self._searched(store, wanted), store.replayed
 
-    def one(
-        self, tenant: str, leads_to: LeadsTo, wanted: Filter
-    ) -> tuple[DeadLetter, ReplayedLetters] | None:
+    def one(self, leads_to: LeadsTo, wanted: Filter) -> tuple[DeadLetter, ReplayedLetters] | None:
         """The letter at a place, with its data; None if there is none."""
-        with self._opened(tenant, leads_to) as store:
+        with self._opened(leads_to) as store:
             found = next(store.letters(wanted), None)
             return None if found is None else (found, store.replayed)
 
-    def replay(self, tenant: str, leads_to: LeadsTo, wanted: Wanted, *, dry_run: bool) -> Replayed:
+    def replay(self, leads_to: LeadsTo, wanted: Wanted, *, dry_run: bool) -> Replayed:
         """Replay the wanted letters that were not replayed before; each once, whoever asks how often."""
         # One after the other: the later one sees what the earlier one has replayed.
-        with self._opened(tenant, leads_to) as store, self._replaying:
+        with self._opened(leads_to) as store, self._replaying:
             store.refresh()
             return self._replayed(store, wanted, dry_run=dry_run)
 
@@ -126,18 +132,15 @@ class DeadLetters:
         return replayer.sent
 
     @contextmanager
-    def _opened(self, tenant: str, leads_to: LeadsTo) -> Iterator[DeadLetterStore]:
-        if not self._bootstrap:
-            raise no_brokers()
-        with self._permits.permit(tenant):
-            try:
-                with DeadLetterStore(
-                    self._bootstrap, leads_to, self._clock, self._known, _BROKERS_SECONDS
-                ) as store:
-                    yield store
-            except (KafkaException, TimeoutError) as error:
-                _log.warning("dead letters cannot be read", extra={"error": str(error)})
-                raise _away("the side's brokers do not answer") from error
+    def _opened(self, leads_to: LeadsTo) -> Iterator[DeadLetterStore]:
+        try:
+            with DeadLetterStore(
+                self._bootstrap, leads_to, self._clock, self._known, _BROKERS_SECONDS
+            ) as store:
+                yield store
+        except (KafkaException, TimeoutError) as error:
+            _log.warning("dead letters cannot be read", extra={"error": str(error)})
+            raise _away("the side's brokers do not answer") from error
 
 
 def _at_places(store: DeadLetterStore, wanted: Filter) -> Page:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import nullcontext
 from http import HTTPStatus
 from typing import Annotated, Any
 
@@ -10,7 +11,7 @@ from fastapi import APIRouter, Depends, Header, Path, Request, Response
 from msgspec import Struct
 
 from pipelines.management.api import intent, requests, views
-from pipelines.management.api.access import Access, body_reader
+from pipelines.management.api.access import Access
 from pipelines.management.api.callers import Caller
 from pipelines.management.api.declared import Text, route
 from pipelines.management.api.documents import Documents
@@ -18,7 +19,8 @@ from pipelines.management.api.intent import wrong_request
 from pipelines.management.api.permissions import Action
 from pipelines.management.api.problems import not_found
 from pipelines.management.api.rollouts import Rollouts
-from shared.contracts.document_items import Change, DocumentKey, StoredDocument, live_version
+from pipelines.management.api.write_limits import WriteLimits
+from shared.contracts.document_items import MOST_CHANGES, Change, DocumentKey, StoredDocument, live_version
 
 Head = Annotated[str | None, Header()]
 Kind = Annotated[str, Path(json_schema_extra={"enum": list(intent.PLURALS)})]
@@ -54,14 +56,16 @@ def decoded(kind: type[Any], body: bytes) -> Any:
         raise intent.wrong_body(error) from None
 
 
-def document_routes(documents: Documents, rollouts: Rollouts, access: Access, body_bytes: int) -> APIRouter:
+def document_routes(
+    documents: Documents, rollouts: Rollouts, access: Access, writes: WriteLimits, body_bytes: int
+) -> APIRouter:
     """The routes."""
     router = APIRouter()
     _add_reading(router, documents, rollouts, access)
-    _add_put(router, documents, access, body_bytes)
-    _add_delete(router, documents, access)
-    _add_apply(router, documents, access, body_bytes)
-    _add_revert(router, documents, access, body_bytes)
+    _add_put(router, documents, access, writes, body_bytes)
+    _add_delete(router, documents, access, writes)
+    _add_apply(router, documents, access, writes, body_bytes)
+    _add_revert(router, documents, access, writes, body_bytes)
     return router
 
 
@@ -116,7 +120,7 @@ def _add_reading(router: APIRouter, documents: Documents, rollouts: Rollouts, ac
         return views.json_response(views.version(found))
 
 
-def _add_put(router: APIRouter, documents: Documents, access: Access, most: int) -> None:
+def _add_put(router: APIRouter, documents: Documents, access: Access, writes: WriteLimits, most: int) -> None:
     @router.put(_ONE, **route(200, 201, 409, 412, 428, body=True))
     def put(  # noqa: PLR0913  # the parts of the request
         *,
@@ -124,7 +128,7 @@ def _add_put(router: APIRouter, documents: Documents, access: Access, most: int)
         kind: Kind,
         name: str,
         token: Annotated[Caller, Depends(access.guard(Action.WRITE))],
-        body: Annotated[bytes, Depends(body_reader(most))],
+        body: Annotated[bytes, Depends(writes.body(most), scope="function")],
         request: Request,
         if_match: Head = None,
         if_none_match: Head = None,
@@ -144,14 +148,17 @@ def _add_put(router: APIRouter, documents: Documents, access: Access, most: int)
         return views.json_response(views.version(found) | made, status, views.etag(found))
 
 
-def _add_delete(router: APIRouter, documents: Documents, access: Access) -> None:
-    @router.delete(_ONE, **route(204, 200, 409, 412, 428))
+def _add_delete(router: APIRouter, documents: Documents, access: Access, writes: WriteLimits) -> None:
+    guard = Depends(access.guard(Action.WRITE))
+    permit = Depends(writes.permit, scope="function")
+
+    @router.delete(_ONE, dependencies=[guard, permit], **route(204, 200, 409, 412, 428))
     def delete(  # noqa: PLR0913  # the parts of the request
         *,
         tenant: str,
         kind: Kind,
         name: str,
-        token: Annotated[Caller, Depends(access.guard(Action.WRITE))],
+        token: Annotated[Caller, guard],
         request: Request,
         if_match: Head = None,
         dry_run: Text = None,
@@ -167,12 +174,14 @@ def _add_delete(router: APIRouter, documents: Documents, access: Access) -> None
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
 
-def _add_apply(router: APIRouter, documents: Documents, access: Access, most: int) -> None:
+def _add_apply(
+    router: APIRouter, documents: Documents, access: Access, writes: WriteLimits, most: int
+) -> None:
     @router.post(_ROOT + "/apply", **route(200, 409, 412, body=True))
     def apply(
         tenant: str,
         token: Annotated[Caller, Depends(access.guard(Action.WRITE))],
-        body: Annotated[bytes, Depends(body_reader(most))],
+        body: Annotated[bytes, Depends(writes.body(most), scope="function")],
         request: Request,
         dry_run: Text = None,
     ) -> Response:
@@ -185,12 +194,16 @@ def _add_apply(router: APIRouter, documents: Documents, access: Access, most: in
         ]
         asked = [*(intent.named(raw) for raw in raws), *bundle.delete]
         _refuse_unnamed(bundle, asked)
-        before = documents.versions_of(tenant, asked, dry_run=dry)
-        done = documents.put(tenant, raws, gone, bundle.expected, by=token.signature, dry_run=dry)
+        many = dry and len(asked) > MOST_CHANGES
+        with writes.check(tenant) if many else nullcontext():
+            before = documents.versions_of(tenant, asked, dry_run=dry)
+            done = documents.put(tenant, raws, gone, bundle.expected, by=token.signature, dry_run=dry)
         return views.json_response(views.changes(asked, done.versions, before, done.keys, dry_run=dry))
 
 
-def _add_revert(router: APIRouter, documents: Documents, access: Access, most: int) -> None:
+def _add_revert(
+    router: APIRouter, documents: Documents, access: Access, writes: WriteLimits, most: int
+) -> None:
     @router.post(_ONE + "/revert", **route(200, 409, 412, 428, body=True))
     def revert(  # noqa: PLR0913  # the parts of the request
         *,
@@ -198,7 +211,7 @@ def _add_revert(router: APIRouter, documents: Documents, access: Access, most: i
         kind: Kind,
         name: str,
         token: Annotated[Caller, Depends(access.guard(Action.WRITE))],
-        body: Annotated[bytes, Depends(body_reader(most))],
+        body: Annotated[bytes, Depends(writes.body(most), scope="function")],
         request: Request,
         if_match: Head = None,
         dry_run: Text = None,

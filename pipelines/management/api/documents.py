@@ -6,6 +6,7 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from http import HTTPStatus
 from typing import Any, Final, TypeGuard, TypeVar
+from weakref import WeakValueDictionary
 
 import msgspec
 from msgspec import Struct
@@ -36,7 +37,6 @@ from shared.dynamodb.item_store import ItemStore
 from shared.runtime.clock import Clock
 
 T = TypeVar("T")
-_LOCKS: Final = 64
 _TRIES: Final = 5
 """The last without other writers of this process."""
 
@@ -65,7 +65,8 @@ class Documents:
     ) -> None:
         self.table, self._notes, self._statuses = table, notes, statuses
         self._reach, self._clock = reach, clock
-        self._locks = [threading.RLock() for _ in range(_LOCKS)]
+        self._locks: WeakValueDictionary[str, threading.RLock] = WeakValueDictionary()
+        self._finding = threading.Lock()
 
     def live(self, tenant: str, key: DocumentKey) -> StoredDocument:
         """A document that is there; a ProblemError says that it is not."""
@@ -76,10 +77,10 @@ class Documents:
 
     def at_version(self, tenant: str, key: DocumentKey, version: int) -> StoredDocument:
         """A version of a document, perhaps its deletion; a ProblemError says that there is none."""
-        found, _ = self.table.history_page(tenant, key, version + 1, 1)
-        if not found or found[0].version != version:
+        found = self.table.version_before(tenant, key, version + 1)
+        if found is None or found.version != version:
             raise not_found()
-        return found[0]
+        return found
 
     def statuses(self, tenant: str, found: Sequence[DocumentVersion]) -> list[SideStatuses]:
         """How far each side is with documents, in their order."""
@@ -158,7 +159,11 @@ class Documents:
 
     def _alone(self, tenant: str) -> AbstractContextManager[bool]:
         """Keeps the tenant's other writers of this process out: they would only come in each other's way."""
-        return self._locks[hash(tenant) % _LOCKS]
+        with self._finding:
+            lock = self._locks.get(tenant)
+            if lock is None:
+                self._locks[tenant] = lock = threading.RLock()
+            return lock  # kept for as long as a writer has it or waits for it
 
     def revert(  # noqa: PLR0913  # what is wanted, and by whom
         self, tenant: str, key: DocumentKey, version: int, expected: int | None, *, by: str, dry_run: bool
@@ -185,10 +190,8 @@ class Documents:
         now = self.table.get(tenant, key)
         if now is None:
             raise not_found()
-        last = now
-        if now.document is None:
-            (last, *_), _ = self.table.history_page(tenant, key, now.version, 1)
-        assert isinstance(last.document, Source)
+        last = now if now.document is not None else self.table.version_before(tenant, key, now.version)
+        assert last is not None and isinstance(last.document, Source)
         return msgspec.structs.replace(wanted, write_keys=last.document.write_keys), live_version(now)
 
     def change_source(self, tenant: str, name: str, change: Callable[[Source], Source], *, by: str) -> None:

@@ -52,12 +52,21 @@ class MadeAccessFinder:
             revoked=False,
         )
 
+    def has_made(self, tenant: str, member_id: str, now_ms: int) -> bool:
+        """Whether anything that a member made, who is none any more, gives access."""
+        found = self.made_by(tenant, member_id, None, now_ms)
+        return bool(found.tokens or found.invitations)
+
     def end(self, tenant: str, found: MadeAccess, now_ms: int) -> None:
-        """Revoke the tokens and withdraw the invitations, at once."""
-        for token in found.tokens:
-            self._tokens.revoke(tenant, token.id, now_ms)
+        """Withdraw the invitations and revoke the tokens, at once.
+
+        What a token made before the token, so that a request that fails in between finds the rest when it is
+        repeated.
+        """
         for invitation in found.invitations:
             self._members.withdraw(tenant, invitation.id)
+        for token in makers_last(found.tokens):
+            self._tokens.revoke(tenant, token.id, now_ms)
 
 
 def makers_of(member_id: str, tokens: Iterable[Token]) -> frozenset[str]:
@@ -67,6 +76,17 @@ def makers_of(member_id: str, tokens: Iterable[Token]) -> frozenset[str]:
         found |= {each.id for each in made}
         left = [each for each in left if each.id not in found]
     return frozenset(found)
+
+
+def makers_last(tokens: Iterable[Token]) -> list[Token]:
+    """Tokens, each behind those that it made."""
+    ordered: list[Token] = []
+    left = list(tokens)
+    while left:
+        made_none = [each for each in left if not any(_is_of(other.made_by, (each.id,)) for other in left)]
+        ordered += made_none or left  # none makes itself; whatever the table holds, this ends
+        left = [each for each in left if each not in ordered]
+    return ordered
 
 
 def _is_of(signature: str, makers: Collection[str]) -> bool:

@@ -109,8 +109,12 @@ def member_routes(
         ends = requests.flag("revoke", revoke)
         try:
             store.remove(tenant, member, by_operator=_operates(caller))
-        except (NoMemberError, TeamError) as error:
+        except TeamError as error:
             raise _refusal(error) from None
+        except NoMemberError:
+            # Perhaps by a request that failed before it had ended what the member made: this one goes on.
+            if not (ends and made.has_made(tenant, member, clock())):
+                raise not_found() from None
         left = outliving(tenant, member, None, revoke=ends)
         request.state.detail = _ended(left)
         return views.json_response(left)
@@ -203,7 +207,7 @@ def _with_token(store: MemberStore, request: Request, now_ms: int) -> Response:
     request.state.caller = Caller(
         id=token.id, label=token.label, role=token.role, tenant=token.tenant, expires_ms=None
     )
-    member = {"id": token.id, "tenant": token.tenant, "role": token.role}
+    member = {"id": token.id, "label": token.label, "tenant": token.tenant, "role": token.role}
     return views.json_response(member | {"token": text}, HTTPStatus.CREATED)
 
 
@@ -221,7 +225,7 @@ def _bound(store: MemberStore, request: Request, caller: Caller, body: bytes, no
             HTTPStatus.NOT_FOUND, "the invitation is unknown, used, withdrawn or expired; ask for another"
         )
     request.state.caller = replace(caller, role=found.role, tenant=found.tenant, stranger=False)
-    member = {"id": caller.id, "tenant": found.tenant, "role": found.role}
+    member = {"id": caller.id, "label": caller.label, "tenant": found.tenant, "role": found.role}
     return views.json_response(member | {"token": None})
 
 

@@ -14,8 +14,9 @@ from shared.runtime.logging import get_logger
 from shared.runtime.side_stability import asked_stability
 
 _log = get_logger(__name__)
-_SECONDS: Final = 30.0
-"""Time limit of a request: to find one event, observe reads topics."""
+_TIMEOUT: Final = httpx.Timeout(5.0, connect=2.0)
+_SEARCH_TIMEOUT: Final = httpx.Timeout(30.0, connect=2.0)
+"""To find one event, observe reads topics."""
 
 _AWAY: Final = {"Retry-After": "5"}
 
@@ -28,18 +29,27 @@ class ObserveClient:
         self._http = None if url is None else _client(url)
 
     def get(self, tenant: str, path: str, query: Mapping[str, str | None]) -> bytes:
-        """What observe answers to GET `path` about a tenant: JSON.
+        """What observe answers to GET `path` about a tenant, from memory or its tables: JSON.
 
         Raises:
-            ProblemError: 400 as observe says it, 503 if it does not answer.
+            ProblemError: 400 as observe says it, 503 if it does not answer within about five seconds.
         """
+        return self._answered(tenant, path, query, _TIMEOUT)
+
+    def search(self, tenant: str, path: str, query: Mapping[str, str | None]) -> bytes:
+        """The same of a path for which observe reads topics; it may take half a minute."""
+        return self._answered(tenant, path, query, _SEARCH_TIMEOUT)
+
+    def _answered(
+        self, tenant: str, path: str, query: Mapping[str, str | None], timeout: httpx.Timeout
+    ) -> bytes:
         if self._http is None:
             raise ProblemError(
                 HTTPStatus.SERVICE_UNAVAILABLE, "this server has no meter: its operator sets HIFI_OBSERVE_URL"
             )
         asked = {name: text for name, text in query.items() if text is not None} | {"tenant": tenant}
         try:
-            answer = self._http.get(path, params=asked)
+            answer = self._http.get(path, params=asked, timeout=timeout)
         except httpx.HTTPError as error:
             _log.warning("observe does not answer", extra={"error": str(error) or type(error).__name__})
             said = "the meter does not answer; try again"
@@ -72,4 +82,4 @@ def _said(body: bytes) -> str:
 
 
 def _client(url: str) -> httpx.Client:
-    return httpx.Client(base_url=url, timeout=_SECONDS, verify=authorities(url), trust_env=False)
+    return httpx.Client(base_url=url, timeout=_TIMEOUT, verify=authorities(url), trust_env=False)

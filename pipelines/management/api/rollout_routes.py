@@ -6,12 +6,13 @@ from fastapi import APIRouter, Depends, Request, Response
 from msgspec import Struct
 
 from pipelines.management.api import views
-from pipelines.management.api.access import Access, body_reader
+from pipelines.management.api.access import Access
 from pipelines.management.api.declared import route
 from pipelines.management.api.document_routes import decoded, key_of
 from pipelines.management.api.documents import Documents
 from pipelines.management.api.permissions import Action
 from pipelines.management.api.rollouts import Rollouts
+from pipelines.management.api.write_limits import WriteLimits
 from shared.contracts.rollouts import RolloutAction
 
 
@@ -19,7 +20,9 @@ class _Asked(Struct, frozen=True, forbid_unknown_fields=True):
     action: RolloutAction
 
 
-def rollout_routes(documents: Documents, rollouts: Rollouts, access: Access, body_bytes: int) -> APIRouter:
+def rollout_routes(
+    documents: Documents, rollouts: Rollouts, access: Access, writes: WriteLimits, body_bytes: int
+) -> APIRouter:
     """The route."""
     router = APIRouter()
 
@@ -31,7 +34,7 @@ def rollout_routes(documents: Documents, rollouts: Rollouts, access: Access, bod
     def rollout(
         tenant: str,
         name: str,
-        body: Annotated[bytes, Depends(body_reader(body_bytes))],
+        body: Annotated[bytes, Depends(writes.body(body_bytes), scope="function")],
         request: Request,
     ) -> Response:
         asked: _Asked = decoded(_Asked, body)

@@ -20,7 +20,7 @@ class ApiSettings(DocumentsSettings, BodySettings):
     host: str = Field("127.0.0.1", description="Address to listen on.")
     port: int = Field(8096, ge=0, le=65535, description="TCP port to listen on; 0 takes a free one.")
     token_file: Path | None = Field(
-        None, description="Where the first operator token is written, mode 0600, if there is none yet."
+        None, description="Where an operator token is written, mode 0600, at a start that finds no valid one."
     )
     tls_certificate: Path | None = Field(None, description="PEM file of the server's certificate chain.")
     tls_key: Path | None = Field(None, description="PEM file of its private key.")

@@ -20,6 +20,7 @@ from pipelines.management.api.problems import ProblemError, not_found
 from pipelines.management.api.source_keys import SourceKeys
 from pipelines.management.api.teams import Membership
 from pipelines.management.api.token_store import TokensFullError, TokenStore
+from pipelines.management.api.write_limits import WriteLimits
 from shared.runtime.clock import Clock
 
 Label = Annotated[str, Meta(min_length=1, max_length=100)]
@@ -43,9 +44,10 @@ class _NewToken(Struct, frozen=True, forbid_unknown_fields=True):
     days: Annotated[float, Meta(gt=0, le=3_650)] | None = None
 
 
-def key_routes(source_keys: SourceKeys, access: Access, body_bytes: int) -> APIRouter:
+def key_routes(source_keys: SourceKeys, access: Access, writes: WriteLimits, body_bytes: int) -> APIRouter:
     """Routes of write keys."""
     router = APIRouter()
+    writer = Depends(access.guard(Action.WRITE))
 
     @router.get(_KEYS, dependencies=[Depends(access.guard(Action.READ))], **route(200))
     def keys(tenant: str, name: str, limit: Text = None, cursor: Text = None) -> Response:
@@ -56,17 +58,19 @@ def key_routes(source_keys: SourceKeys, access: Access, body_bytes: int) -> APIR
     def make(
         tenant: str,
         name: str,
-        token: Annotated[Caller, Depends(access.guard(Action.WRITE))],
-        body: Annotated[bytes, Depends(body_reader(body_bytes))],
+        token: Annotated[Caller, writer],
+        body: Annotated[bytes, Depends(writes.body(body_bytes), scope="function")],
     ) -> Response:
         label = decoded(_NewKey, body).label
         text, key = source_keys.add(tenant, _name(name), label, by=token.signature)
         return views.json_response(msgspec.to_builtins(key) | {"key": text}, HTTPStatus.CREATED)
 
-    @router.delete(_KEYS + "/{key}", **route(204, 409, 412))
-    def remove(
-        tenant: str, name: str, key: str, token: Annotated[Caller, Depends(access.guard(Action.WRITE))]
-    ) -> Response:
+    @router.delete(
+        _KEYS + "/{key}",
+        dependencies=[writer, Depends(writes.permit, scope="function")],
+        **route(204, 409, 412),
+    )
+    def remove(tenant: str, name: str, key: str, token: Annotated[Caller, writer]) -> Response:
         source_keys.remove(tenant, _name(name), key, by=token.signature)
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
@@ -166,15 +170,22 @@ def _add_tokens(  # noqa: PLR0913  # what the routes need
 
 
 def audit_routes(log: AuditLog, access: Access) -> APIRouter:
-    """The route of the audit log."""
+    """The routes of the audit log: a tenant's, and what belongs to none, which is the operators'."""
     router = APIRouter()
+
+    def page(tenant: str | None, limit: str | None, cursor: str | None) -> Response:
+        rows, following = log.page(tenant, requests.after(cursor), requests.limit(limit))
+        return views.listed(rows, following)
 
     @router.get(
         "/v1/tenants/{tenant}/audit", dependencies=[Depends(access.guard(Action.AUDIT))], **route(200)
     )
     def audit(tenant: str, limit: Text = None, cursor: Text = None) -> Response:
-        rows, following = log.page(tenant, requests.after(cursor), requests.limit(limit))
-        return views.listed(rows, following)
+        return page(tenant, limit, cursor)
+
+    @router.get("/v1/audit", dependencies=[Depends(access.guard(Action.OPERATE))], **route(200))
+    def audit_of_operators(limit: Text = None, cursor: Text = None) -> Response:
+        return page(None, limit, cursor)
 
     return router
 

@@ -114,12 +114,12 @@ class TokenStore:
 
 
 def write_first_token(store: TokenStore, file: Path, now_ms: int) -> bool:
-    """Make an operator token into a file of mode 0600 if there is no operator token; whether one was made.
+    """Make an operator token into a file of mode 0600 if none is valid; whether one was made.
 
     Raises:
         OSError: if the file cannot be written.
     """
-    if store.of(None, now_ms):
+    if not all(is_expired(each, now_ms) for each in store.of(None, now_ms)):
         return False
     file.parent.mkdir(parents=True, exist_ok=True)
     text, token = new_token(Role.OPERATOR, None, label="operator", by="hifi", now_ms=now_ms, days=None)

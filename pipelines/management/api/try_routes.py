@@ -1,8 +1,8 @@
 """The route that tries an event on pipes."""
 
 import time
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache, partial
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -22,10 +22,11 @@ from shared.cloudevents.events import RequestContext, read_cloudevent
 from shared.cloudevents.json_validation import PARSE_ERRORS
 from shared.cloudevents.refusal import Refusal
 from shared.contracts.document_items import DocumentKey
-from shared.contracts.documents import Destination, Pipe, Source
+from shared.contracts.documents import Destination, Pipe
 from shared.contracts.egress_policy import EgressPolicy
 from shared.contracts.limits import MAX_DOCUMENT_DEPTH
 from shared.documents.nesting import deeper_than
+from shared.dynamodb.document_reader import PAGE_BYTES
 from shared.runtime.clock import Clock
 from shared.runtime.concurrency_limit import TenantConcurrencyLimit
 
@@ -38,6 +39,8 @@ _AGAIN_SECONDS: Final = 1
 _SECONDS: Final = 1.0
 """Of work, after which an answer ends with the pipe it is at, and `next` goes on."""
 
+_KEPT: Final = 16
+_encode: Final = msgspec.json.Encoder().encode
 _UNSAVED: Final = "unsaved"
 _NO_ID: Final = "unused"
 
@@ -86,16 +89,17 @@ def _answer(  # noqa: PLR0913, PLR0917  # what is read, what is asked, and the t
     now_ms: int,
 ) -> Response:
     event = _event(asked, now_ms)
-    chosen, destinations = _chosen(documents, tenant, asked)
-    most, after = page
-    left = [pipe for pipe in chosen if after is None or pipe.name > after]
-    items: list[dict[str, Any]] = []
-    until = time.monotonic() + _SECONDS
-    for pipe in left[:most]:
-        items.append(preview(as_open(pipe), event, destinations.get(pipe.destination), now_ms))
-        if time.monotonic() > until:
-            break
-    return views.listed(items, left[len(items) - 1].name if len(items) < len(left) else None)
+    until, (most, after) = time.monotonic() + _SECONDS, page
+    chosen, destination = _chosen(documents, tenant, asked, after)
+    items: list[Raw] = []
+    size, last = 0, None
+    for pipe in chosen:
+        if items and (len(items) == most or size > PAGE_BYTES or time.monotonic() > until):
+            return views.listed(items, last)
+        found = preview(as_open(pipe), event, destination(pipe.destination), now_ms)
+        items.append(Raw(_encode(found)))
+        size, last = size + len(items[-1]), pipe.name
+    return views.listed(items, None)
 
 
 def _asked(body: bytes) -> _Asked:
@@ -123,34 +127,42 @@ def _event(asked: _Asked, now_ms: int) -> PreviewEvent:
 
 
 def _chosen(
-    documents: Documents, tenant: str, asked: _Asked
-) -> tuple[Sequence[Pipe], dict[str, Destination]]:
-    """The pipes to try, by name, and the tenant's destinations that they name."""
+    documents: Documents, tenant: str, asked: _Asked, after: str | None
+) -> tuple[Iterable[Pipe], Callable[[str], Destination | None]]:
+    """The pipes to try behind a name, in order of name, and the tenant's destinations by name."""
+    destination = _destinations(documents, tenant)
     if asked.pipe is None:
         if asked.source is None:
             raise wrong_request("", "names neither a source nor a pipe", "give `source`, `pipe` or both")
-        return _of_source(documents, tenant, asked.source)
+        return _of_source(documents, tenant, asked.source, after), destination
     pipe = _unsaved(tenant, asked) if isinstance(asked.pipe, dict) else _saved(documents, tenant, asked.pipe)
     if asked.source not in (None, pipe.source):
         raise wrong_request(
             "/source", f"is not the pipe's {pipe.source!r}", "leave it out, or write the same"
         )
-    found = documents.table.get(tenant, DocumentKey("destination", pipe.destination))
-    known = {} if found is None else {found.key.name: found.document}
-    return [pipe], {name: each for name, each in known.items() if isinstance(each, Destination)}
+    return [pipe] if after is None or pipe.name > after else [], destination
 
 
-def _of_source(
-    documents: Documents, tenant: str, source: str
-) -> tuple[Sequence[Pipe], dict[str, Destination]]:
-    live = [each.document for each in documents.table.documents(tenant)]
-    if not any(isinstance(each, Source) and each.name == source for each in live):
+def _destinations(documents: Documents, tenant: str) -> Callable[[str], Destination | None]:
+    """The tenant's destinations by name; the last few are kept, as pipes share them."""
+
+    @lru_cache(_KEPT)
+    def destination(name: str) -> Destination | None:
+        found = documents.table.get(tenant, DocumentKey("destination", name))
+        return found.document if found is not None and isinstance(found.document, Destination) else None
+
+    return destination
+
+
+def _of_source(documents: Documents, tenant: str, source: str, after: str | None) -> Iterator[Pipe]:
+    """The pipes of a source one by one: all together may be large."""
+    found = documents.table.get(tenant, DocumentKey("source", source)) if requests.is_name(source) else None
+    if found is None or found.document is None:
         raise wrong_request(
             "/source", f"there is no source {source[:80]!r}", "give the name of one of this tenant's"
         )
-    pipes = [each for each in live if isinstance(each, Pipe) and each.source == source]
-    destinations = {each.name: each for each in live if isinstance(each, Destination)}
-    return sorted(pipes, key=lambda pipe: pipe.name), destinations
+    live = (each.document for each in documents.table.live(tenant, "pipe", after))
+    return (each for each in live if isinstance(each, Pipe) and each.source == source)
 
 
 def _saved(documents: Documents, tenant: str, name: str) -> Pipe:

@@ -8,10 +8,11 @@ import msgspec
 from fastapi import Response
 
 from pipelines.management.api import requests
-from shared.contracts.document_items import DocumentKey, StoredDocument, VersionSummary
+from shared.contracts.document_items import DocumentKey, EncodedVersion, StoredDocument, VersionSummary
 from shared.contracts.document_status import DocumentStatus
 
 T = TypeVar("T")
+Version = StoredDocument | EncodedVersion
 _encoder = msgspec.json.Encoder()
 
 
@@ -47,10 +48,9 @@ def page_of(
     return items[start : start + most], names[start + most - 1] if len(items) > start + most else None
 
 
-def version(stored: StoredDocument) -> dict[str, Any]:
+def version(found: Version) -> dict[str, Any]:
     """One version of a document."""
-    document = None if stored.document is None else msgspec.to_builtins(stored.document)
-    return {"version": stored.version, "by": stored.by, "at_ms": stored.at_ms, "document": document}
+    return {"version": found.version, "by": found.by, "at_ms": found.at_ms, "document": found.document}
 
 
 def summary(found: VersionSummary) -> dict[str, Any]:
@@ -65,14 +65,14 @@ def brief(found: VersionSummary, statuses: Mapping[str, DocumentStatus]) -> dict
     return summary(found) | {"status": msgspec.to_builtins(statuses)}
 
 
-def named(stored: StoredDocument, statuses: Mapping[str, DocumentStatus]) -> dict[str, Any]:
+def named(found: Version, statuses: Mapping[str, DocumentStatus]) -> dict[str, Any]:
     """A document with its kind and name, which a deletion says nowhere else, and its status."""
-    return {"kind": stored.key.kind, "name": stored.key.name} | newest(stored, statuses)
+    return {"kind": found.key.kind, "name": found.key.name} | newest(found, statuses)
 
 
-def newest(stored: StoredDocument, statuses: Mapping[str, DocumentStatus]) -> dict[str, Any]:
+def newest(found: Version, statuses: Mapping[str, DocumentStatus]) -> dict[str, Any]:
     """The newest version of a document, and how far each side is with it."""
-    return version(stored) | {"status": msgspec.to_builtins(statuses)}
+    return version(found) | {"status": msgspec.to_builtins(statuses)}
 
 
 def etag(stored: StoredDocument) -> dict[str, str]:

@@ -151,6 +151,10 @@ class NewInvitation(Struct, frozen=True, kw_only=True):
 class Redeemed(Struct, frozen=True, kw_only=True):
     """What an invitation gave."""
 
+    id: str
+    """Of the person, or of the personal token."""
+
+    label: str = ""
     tenant: str
     role: str
     token: str | None = None

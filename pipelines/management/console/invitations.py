@@ -10,7 +10,7 @@ from pipelines.management.console.api_client import ApiClient, ProblemError, Red
 from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.html import Markup, tag
 from pipelines.management.console.plain_page import plain_page
-from pipelines.management.console.session import COOKIE, Session, Sessions
+from pipelines.management.console.session import COOKIE, Identity, Membership, Session, Sessions, joined
 from pipelines.management.console.sign_in import (
     HOME,
     INVITATION,
@@ -90,14 +90,15 @@ def add_invitation(
         if session is None:
             return redirect(INVITATION)
         found = await client.redeem(session.token, invitation)
-        sessions.update(session.id, await client.whoami(session.token))
+        sessions.update(session.id, joined(session.identity, _membership(found)))
         return redirect(_tenant(found))
 
     async def _with_token(request: Request, invitation: str) -> Response:
         found = await client.redeem(invitation, invitation)
-        token = found.token or ""
+        # Nothing more is asked: the invitation is used up, and the token is known nowhere but here.
+        token, who = found.token or "", Identity(id=found.id, label=found.label)
         sessions.end(request.cookies.get(COOKIE))
-        session = sessions.begin(token, await client.whoami(token))
+        session = sessions.begin(token, joined(who, _membership(found)))
         sessions.show_once(session.id, token)
         answer = redirect(_tenant(found))
         keep_session(answer, session, secure)
@@ -123,6 +124,10 @@ def add_invitation(
 
 def _back(reason: str) -> Response:
     return redirect(f"{INVITATION}?reason={reason}")
+
+
+def _membership(found: Redeemed) -> Membership:
+    return Membership(tenant=found.tenant, role=found.role)
 
 
 def _tenant(found: Redeemed) -> str:

@@ -71,6 +71,21 @@ class Identity(Struct, frozen=True, kw_only=True):
         return self if self.operates or found is None else replace(self, role=found.role, tenant=tenant)
 
 
+def joined(identity: Identity, membership: Membership) -> Identity:
+    """The same with a role in one more tenant, or another role in it; as the API would say it."""
+    others = (each for each in identity.tenants if each.tenant != membership.tenant)
+    tenants = tuple(sorted((*others, membership), key=lambda each: each.tenant))
+    if identity.operates:
+        return replace(identity, tenants=tenants)
+    only = tenants[0] if len(tenants) == 1 else None
+    return replace(
+        identity,
+        tenants=tenants,
+        role=None if only is None else only.role,
+        tenant=None if only is None else only.tenant,
+    )
+
+
 class Session(Struct, frozen=True, kw_only=True):
     """One signed-in browser."""
 

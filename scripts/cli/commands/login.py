@@ -48,13 +48,15 @@ def login(  # noqa: PLR0913, PLR0917 - one parameter an option
         token, by = _by_browser(issuer, client_id, port)
     else:
         token, by = _token(token_file), None
+    name, known = context or urlsplit(url).hostname or url, read_contexts(contexts_file())
     if token.startswith(INVITATION_PREFIX):
         token = personal_token(url, token)
+        # Kept before it is used: the invitation is used up, and the token is known nowhere but here.
+        write_contexts(contexts_file(), known.adding(name, Context(server=url, token=token, tenant=tenant)))
     with ApiClient(Server(url=url, token=token)) as api:
         who = api.get("/v1/whoami")
-    name = context or urlsplit(url).hostname or url
     found = Context(server=url, token=token, tenant=tenant, sign_in=by)
-    write_contexts(contexts_file(), read_contexts(contexts_file()).adding(name, found))
+    write_contexts(contexts_file(), known.adding(name, found))
     out().print(f"signed in as {_described(who)}; context [bold]{escape(name)}[/] is the current one")
 
 

@@ -47,3 +47,17 @@ def test_the_log_has_few_lines_of_requests_without_a_token(api: ApiProcess) -> N
         assert api.ask("DELETE", f"{ROOT}/sources/x{n}", token=None).status == 401
     lines = api.log.read_text().count("refused without a token") - before
     assert 1 <= lines <= 40
+
+
+def test_operators_read_what_was_done_to_their_own_tokens(api: ApiProcess) -> None:
+    made = api.ask("POST", "/v1/tokens", {"role": "operator", "label": "audited"}).json
+    assert api.ask("DELETE", f"/v1/tokens/{made['id']}").status == 204
+    rows = api.ask("GET", "/v1/audit?limit=200").json["items"]
+    found = [(row["method"], row["path"], row["status"]) for row in rows]
+    assert found.index(("DELETE", f"/v1/tokens/{made['id']}", 204)) < found.index(("POST", "/v1/tokens", 201))
+    assert not any("/tenants/" in row["path"] and row["status"] < 400 for row in rows)
+    first = api.ask("GET", "/v1/audit?limit=1").json
+    second = api.ask("GET", f"/v1/audit?limit=1&cursor={first['next']}").json
+    assert [*first["items"], *second["items"]] == rows[:2]
+    owner = api.token("audited", "owner")
+    assert api.ask("GET", "/v1/audit", token=owner).status == 403

@@ -72,7 +72,8 @@ def filled(path: str, tenant: str) -> Iterator[str]:
 
 def needed(path: str, verb: str) -> str:
     """The least role of a route, by its address and verb alone."""
-    if path.startswith("/v1/tokens") or path in ("/v1/sides", "/v1/tenants", "/v1/tenants/{tenant}"):
+    own = ("/v1/sides", "/v1/audit", "/v1/tenants", "/v1/tenants/{tenant}")
+    if path.startswith("/v1/tokens") or path in own:
         return "operator"
     if path == "/v1/invitations/redeem":
         return "person"  # whom an issuer signs in: nobody with a token of hifi

@@ -29,11 +29,9 @@ class OneDocument:
     def current(self, _: str, keys: Iterable[DocumentKey]) -> dict[DocumentKey, StoredDocument]:
         return {key: self.versions[-1] for key in keys if self.versions and key == KEY}
 
-    def history_page(
-        self, _: str, key: DocumentKey, before: int, limit: int
-    ) -> tuple[list[StoredDocument], None]:
+    def version_before(self, _: str, key: DocumentKey, before: int) -> StoredDocument | None:
         assert key == KEY
-        return [each for each in reversed(self.versions) if each.version < before][:limit], None
+        return next((each for each in reversed(self.versions) if each.version < before), None)
 
     def write(self, _: str, changes: Sequence[Change], **__: Any) -> list[StoredDocument]:
         if self.between:

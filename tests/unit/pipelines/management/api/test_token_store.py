@@ -1,14 +1,21 @@
-"""A store that fails while a token is made leaves no token whose text is lost."""
+"""A store that fails while a token is made leaves no token whose text is lost; operators get a first one."""
 
 import logging
 from collections.abc import Collection
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pipelines.management.api.permissions import Role
 from pipelines.management.api.token_index import MIGRATION, MIGRATIONS, TokenIndex
-from pipelines.management.api.token_store import MOST_FORGOTTEN, MOST_TOKENS, TokensFullError, TokenStore
+from pipelines.management.api.token_store import (
+    MOST_FORGOTTEN,
+    MOST_TOKENS,
+    TokensFullError,
+    TokenStore,
+    write_first_token,
+)
 from pipelines.management.api.tokens import DAY_MS, TOKENS, Token, new_token
 from shared.dynamodb.client import StoreError
 
@@ -124,3 +131,18 @@ def test_a_token_is_answered_though_nothing_can_be_forgotten(
     assert token in items.kept
     assert items.deletes == 1, "a store that fails is not asked again"
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
+
+
+def test_operators_get_a_token_at_a_start_that_finds_no_valid_one(items: Items, tmp_path: Path) -> None:
+    file = tmp_path / "operator.token"
+    assert write_first_token(store(items), file, NOW)
+    first = file.read_text()
+    assert store(items).find(first.strip(), NOW) and file.stat().st_mode & 0o777 == 0o600
+    assert not write_first_token(store(items), file, NOW), "there is one"
+    (key,) = items.kept
+    store(items).revoke(None, key.id, NOW)
+    text, last = store(items).make(Role.OPERATOR, None, label="x", by="ann", now_ms=NOW, days=1)
+    assert not write_first_token(store(items), file, NOW + DAY_MS - 1)
+    assert write_first_token(store(items), file, NOW + DAY_MS), "all have expired"
+    assert store(items).find(file.read_text().strip(), NOW + DAY_MS)
+    assert last in items.kept and store(items).find(text, NOW + DAY_MS) is None
