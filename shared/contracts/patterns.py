@@ -13,7 +13,7 @@ Language: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-create-pat
 import re
 from collections.abc import Iterator
 from itertools import product
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 
@@ -56,6 +56,45 @@ def compile_pattern(pattern: dict[str, Any]) -> Alternatives:
     if not isinstance(pattern, dict):
         raise PatternError("", "a pattern is an object of fields")
     return _object(pattern, (), "", 0)
+
+
+def comparisons(pattern: object) -> int:
+    """How often an event may have to be compared: the operands of all matchers of all alternatives.
+
+    Of a pattern that does not compile it is an estimate. The plain values of a leaf are one, as route looks
+    them up together.
+    """
+    return _counted(pattern).comparisons
+
+
+class _Counted(NamedTuple):
+    alternatives: int
+    comparisons: int
+
+
+def _counted(pattern: object) -> _Counted:
+    if isinstance(pattern, list):
+        plain = any(not isinstance(each, dict) for each in pattern)
+        return _Counted(1, plain + sum(_operands(each) for each in pattern if isinstance(each, dict)))
+    found = _Counted(1, 0)
+    for name, value in pattern.items() if isinstance(pattern, dict) else ():
+        parts = (
+            [_counted(each) for each in value]
+            if name == "$or" and isinstance(value, list)
+            else [_counted(value)]
+        )
+        ways, more = sum(each.alternatives for each in parts), sum(each.comparisons for each in parts)
+        found = _Counted(found.alternatives * ways, found.comparisons * ways + more * found.alternatives)
+    return found
+
+
+def _operands(matcher: object) -> int:
+    match matcher:
+        case dict():
+            return sum(1 if name == "numeric" else _operands(each) for name, each in matcher.items())
+        case list():
+            return len(matcher)
+    return 1
 
 
 def _object(pattern: dict[str, Any], path: tuple[str, ...], at: str, depth: int) -> Alternatives:

@@ -6,7 +6,12 @@ from typing import Self
 from pydantic import Field, field_validator, model_validator
 
 from shared.contracts.egress_policy import is_loopback
-from shared.contracts.tenant_limits import TENANT_BYTES, TENANT_DOCUMENTS, TenantLimits
+from shared.contracts.tenant_limits import (
+    TENANT_BYTES,
+    TENANT_COMPARISONS,
+    TENANT_DOCUMENTS,
+    TenantLimits,
+)
 from shared.oidc.addresses import checked_issuer
 from shared.runtime.settings import BodySettings, DocumentsSettings
 
@@ -41,6 +46,11 @@ class ApiSettings(DocumentsSettings, BodySettings):
     tenant_bytes: int = Field(
         TENANT_BYTES, ge=1_024, description="Most bytes of one tenant's documents together, as JSON."
     )
+    tenant_comparisons: int = Field(
+        TENANT_COMPARISONS,
+        ge=1,
+        description="Most comparisons of an event with one tenant's pipes: matchers in all alternatives.",
+    )
     drain_timeout: int = Field(3, ge=1, description="Seconds for requests in flight when the process stops.")
     oidc_issuer: str | None = Field(
         None,
@@ -65,7 +75,9 @@ class ApiSettings(DocumentsSettings, BodySettings):
     @property
     def tenant_limits(self) -> TenantLimits:
         """How much one tenant may configure."""
-        return TenantLimits(documents=self.tenant_documents, bytes=self.tenant_bytes)
+        return TenantLimits(
+            documents=self.tenant_documents, bytes=self.tenant_bytes, comparisons=self.tenant_comparisons
+        )
 
     @field_validator("oidc_issuer")
     @classmethod

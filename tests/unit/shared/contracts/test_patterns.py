@@ -13,8 +13,10 @@ from shared.contracts.patterns import (
     Condition,
     Matcher,
     PatternError,
+    comparisons,
     compile_pattern,
 )
+from tests.spark.patterns import patterns
 
 
 def test_an_empty_pattern_is_met_by_every_event() -> None:
@@ -111,6 +113,17 @@ def test_a_pattern_whose_conditions_are_repeated_too_often_is_refused() -> None:
     assert len(compile_pattern({"data": fields | {"$or": branches[:90]}})) == 90
     with pytest.raises(PatternError, match=r"more than 10,000 conditions; use several pipes"):
         compile_pattern({"data": fields | {"$or": branches}})
+
+
+@given(patterns())
+def test_comparisons_of_a_pattern_are_the_operands_of_all_its_alternatives(pattern: dict[str, Any]) -> None:
+    conditions = [each for alternative in compile_pattern(pattern) for each in alternative]
+    assert comparisons(pattern) == sum(_operands(each) for found in conditions for each in found.matchers)
+
+
+def _operands(matcher: Matcher) -> int:
+    plain = matcher.op == "equals" and not matcher.negate
+    return 1 if plain else max(1, len(matcher.values))
 
 
 @pytest.mark.parametrize("text", ["*a" * (MAX_STARS + 1), "a" * (MAX_WILDCARD_CHARACTERS + 1)])

@@ -1,6 +1,7 @@
 """A tenant's documents are limited in number and size, and whoever is above a limit can still give back."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -47,6 +48,24 @@ def test_what_adds_too_much_is_refused_with_the_limit_and_the_fix(
 ) -> None:
     with pytest.raises(TenantFullError, match=said):
         FEW.check(before, after)
+
+
+def piped(*matches: dict[str, Any]) -> list[Document]:
+    names = enumerate(matches)
+    return [Pipe(name=f"p{at}", tenant="t", source="s", destination="d", match=each) for at, each in names]
+
+
+SIX = {"data": {"$or": [{"a": [1]}, {"b": [2]}], "c": [3], "d": [4, 5]}}
+"""Two alternatives of three conditions."""
+
+
+def test_pipes_that_compare_an_event_too_often_are_refused() -> None:
+    limits = TenantLimits(comparisons=7)
+    limits.check([], piped(SIX, {"type": ["x"]}))
+    limits.check(piped(SIX, SIX, SIX), piped(SIX, SIX))
+    said = "would have 8 comparisons in its pipes' patterns, and may have 7; .* HIFI_TENANT_COMPARISONS"
+    with pytest.raises(TenantFullError, match=said):
+        limits.check(piped(SIX), piped(SIX, {"type": ["x"], "id": ["y"]}))
 
 
 def test_ten_thousand_pipes_of_one_tenant_fit() -> None:
