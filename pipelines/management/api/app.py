@@ -29,7 +29,12 @@ from pipelines.management.api.document_routes import document_routes
 from pipelines.management.api.documents import Documents
 from pipelines.management.api.listing_routes import listing_routes
 from pipelines.management.api.made_access import MadeAccessFinder
-from pipelines.management.api.member_routes import invitation_routes, member_routes, redeem_route
+from pipelines.management.api.member_routes import (
+    invitation_routes,
+    member_routes,
+    redeem_route,
+    tenant_routes,
+)
 from pipelines.management.api.member_store import MemberStore
 from pipelines.management.api.meter_routes import meter_routes
 from pipelines.management.api.metrics import ApiMetrics
@@ -94,6 +99,7 @@ def create_app(parts: Parts) -> FastAPI:
     )
     writes = WriteLimits()
     made = MadeAccessFinder(parts.tokens, parts.members)
+    app.include_router(tenant_routes(parts.members, parts.access, parts.clock))
     app.include_router(member_routes(parts.members, made, parts.access, parts.clock, parts.body_bytes))
     app.include_router(invitation_routes(parts.members, parts.access, parts.clock, parts.body_bytes))
     app.include_router(

@@ -49,10 +49,25 @@ class _Redemption(Struct, frozen=True, forbid_unknown_fields=True):
     invitation: Annotated[str, Meta(min_length=1, max_length=200)]
 
 
+def tenant_routes(store: MemberStore, access: Access, clock: Clock) -> APIRouter:
+    """The route that makes a tenant."""
+    router = APIRouter()
+
+    @router.put(_TENANT, **route(201, 200, 409))
+    def make(tenant: str, caller: Annotated[Caller, Depends(access.guard(Action.OPERATE))]) -> Response:
+        intent.refuse_own(tenant)
+        record = TenantRecord(made_ms=clock(), made_by=caller.signature)
+        there = store.make_tenant(tenant, record)
+        status = HTTPStatus.CREATED if there is None else HTTPStatus.OK
+        return views.json_response(msgspec.to_builtins(there or record) | {"tenant": tenant}, status)
+
+    return router
+
+
 def member_routes(
     store: MemberStore, made: MadeAccessFinder, access: Access, clock: Clock, body_bytes: int
 ) -> APIRouter:
-    """Routes of tenants and their members."""
+    """Routes of a tenant's members."""
     router = APIRouter()
     manage = Depends(access.guard(Action.MEMBERS))
 
@@ -63,14 +78,6 @@ def member_routes(
             return found
         made.end(tenant, found, clock())
         return replace(found, revoked=True)
-
-    @router.put(_TENANT, **route(201, 200, 409))
-    def make(tenant: str, caller: Annotated[Caller, Depends(access.guard(Action.OPERATE))]) -> Response:
-        intent.refuse_own(tenant)
-        record = TenantRecord(made_ms=clock(), made_by=caller.signature)
-        there = store.make_tenant(tenant, record)
-        status = HTTPStatus.CREATED if there is None else HTTPStatus.OK
-        return views.json_response(msgspec.to_builtins(there or record) | {"tenant": tenant}, status)
 
     @router.get(_TENANT + "/members", dependencies=[manage], **route(200))
     def members(tenant: str, limit: Text = None, cursor: Text = None) -> Response:
