@@ -23,6 +23,10 @@ class RenewedLease:
 
     Only `held` takes it over, and begins a piece of work. Work that takes too long is taken for work that
     hangs: the lease is not renewed any more until `held` is called again.
+
+    A lease that was renewed less than `renew_seconds` ago is held without asking the table: another process
+    can have it only RENEWALS times as long after its last renewal. A holder that was suspended asks, as that
+    is long ago when it goes on.
     """
 
     def __init__(
@@ -47,7 +51,7 @@ class RenewedLease:
         self._lease, self._monotonic, self._also = lease, monotonic, also
         self._renew_seconds, self._work_seconds = renew_seconds, work_seconds
         self._using = threading.Lock()
-        self._held, self._began = False, monotonic()
+        self._held, self._began, self._renewed = False, monotonic(), float("-inf")
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="lease", daemon=True)
 
@@ -69,8 +73,14 @@ class RenewedLease:
         """
         with self._using:
             self._began = self._monotonic()
-            self._held = self._lease.held()
+            if not (self._held and self._began - self._renewed < self._renew_seconds):
+                self._renew()
             return self._held
+
+    def doubt(self) -> None:
+        """Let the next `held` ask the table, however recent the renewal: another process has written."""
+        with self._using:
+            self._renewed = float("-inf")
 
     def give_up(self) -> None:
         """Let another process take it at once; `held` may take it again."""
@@ -90,7 +100,13 @@ class RenewedLease:
         self._also()
         with self._using:
             if self._held:
-                self._held = self._lease.held()
+                self._renew()
+
+    def _renew(self) -> None:
+        """Counts from before the request: a process may be suspended between the table's answer and now."""
+        asked = self._monotonic()
+        self._held = self._lease.held()
+        self._renewed = asked
 
     def _run(self) -> None:
         while not self._stopping.wait(self._renew_seconds):

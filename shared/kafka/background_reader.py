@@ -12,9 +12,17 @@ from shared.runtime.logging import get_logger
 _log = get_logger(__name__)
 POLL_SECONDS: Final = 0.2
 
+IDLE_FETCH_WAIT_MS: Final = 1_500
+"""For a reader that goes by its records alone. A record ends a fetch at once; one that finds nothing is made
+the less often, the longer it waits. Not more: other requests to that broker wait behind it."""
+
 
 def reader_config(bootstrap: str, client_id: str) -> dict[str, Any]:
-    """librdkafka settings of a reader without a consumer group, which commits nothing."""
+    """librdkafka settings of a reader without a consumer group, which commits nothing.
+
+    A fetch that finds nothing ends after half a second: only then does librdkafka report the end of a
+    partition, by which a table is loaded, and knows that it has all of a transaction.
+    """
     return client_config(bootstrap) | {
         "client.id": client_id,
         "group.id": f"{client_id}-unused",

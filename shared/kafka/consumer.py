@@ -4,6 +4,7 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message
 
+from shared.kafka.background_reader import IDLE_FETCH_WAIT_MS
 from shared.kafka.progress_group import group_name
 from shared.runtime.kafka_config import client_config
 from shared.runtime.logging import get_logger
@@ -33,7 +34,7 @@ def member_config(bootstrap: str, client_id: str, node: str) -> dict[str, Any]:
         "queued.max.messages.kbytes": 8 * 1024,
         # Compressed bytes: similar records become twenty times as large when a batch is decompressed.
         "fetch.message.max.bytes": 128 * 1024,
-        "fetch.wait.max.ms": 500,
+        "fetch.wait.max.ms": IDLE_FETCH_WAIT_MS,
     }
 
 

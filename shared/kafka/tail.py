@@ -10,7 +10,13 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import ListOffsetsResultInfo, OffsetSpec  # where mypy sees them
 
 from shared.contracts.topics import Topic
-from shared.kafka.background_reader import BackgroundReader, is_end, poll_all, reader_config
+from shared.kafka.background_reader import (
+    IDLE_FETCH_WAIT_MS,
+    BackgroundReader,
+    is_end,
+    poll_all,
+    reader_config,
+)
 from shared.runtime.clock import Clock, wall_clock
 from shared.runtime.kafka_config import client_config
 from shared.runtime.logging import get_logger
@@ -39,7 +45,8 @@ class Tail(BackgroundReader):
         take: Callable[[list[Message]], None],
         clock: Clock = wall_clock,
     ) -> None:
-        super().__init__(name=f"tail-{topic}", config=reader_config(bootstrap, client_id))
+        waits = {"fetch.wait.max.ms": IDLE_FETCH_WAIT_MS}
+        super().__init__(name=f"tail-{topic}", config=reader_config(bootstrap, client_id) | waits)
         self._topic = topic
         self._window_ms = window_ms
         self._take = take

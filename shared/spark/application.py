@@ -26,7 +26,10 @@ from shared.spark.query_metrics import QueryMetrics
 from shared.spark.session import spark_session
 
 _log = get_logger(__name__)
-_WATCH_SECONDS: Final = 0.5
+_START_SECONDS: Final = 0.5
+_WATCH_SECONDS: Final = 1.0
+"""Between two looks, each a call to the JVM for every query; the former until all queries are at work."""
+
 _LOOK_SECONDS: Final = 5.0
 
 Build = Callable[[SparkSession, SparkSettings], StreamingQuery]
@@ -158,7 +161,7 @@ def _watch(
 
     Returns when asked to stop or when a query ended.
     """
-    while not stopping.wait(_WATCH_SECONDS):
+    while not stopping.wait(_WATCH_SECONDS if ready.is_set() else _START_SECONDS):
         ended = [query for query in queries if not query.isActive]
         for query in ended:
             _log.error("query ended", extra={"query": query.name, "error": str(query.exception())})

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -17,6 +17,10 @@ _log = get_logger(__name__)
 KEEP_SECONDS: Final = 30
 """Spark ends the workers of a pool that was idle for a minute (PythonWorkerFactory). The next event would
 then wait for a process to start and read its tables: seconds instead of milliseconds."""
+
+_LOOK_SECONDS: Final = 20
+"""So often at most a query's workers are idle without being used: a look after a batch and one more, or one
+after KEEP_SECONDS of a standby, are less than that minute."""
 
 
 def own_workers(spark: SparkSession, node: str, *modules: str) -> None:
@@ -36,9 +40,41 @@ def sign_of_life(spark: SparkSession) -> DataFrame:
     return spark.range(0, 1, numPartitions=1).mapInArrow(_nothing, "id long")
 
 
+class Batches:
+    """A query's batches, as they use its workers."""
+
+    def __init__(self, query: StreamingQuery) -> None:
+        self._query = query
+        self._seen: int | None = None
+
+    def pause(self) -> bool:
+        """Whether none is running, and none has ended since the last call.
+
+        Spark would start one more worker for a job beside a batch, and then use both in turn: each with its
+        own tables and connections.
+        """
+        newest = _newest_with_rows(self._query.lastProgress)
+        ended = newest is not None and newest != self._seen
+        self._seen = newest
+        return not ended and not self._query.status["isDataAvailable"]
+
+
+def _newest_with_rows(progress: Any) -> int | None:
+    """The last batch's number; None if the query has found nothing to read since, which Spark reports too."""
+    return int(progress["batchId"]) if progress is not None and progress["numInputRows"] else None
+
+
 def keep_workers(query: StreamingQuery, sign: DataFrame) -> None:
-    """Compute `sign` every KEEP_SECONDS on a thread, until the query ends."""
-    keep_in_use(query.name, sign.collect, lambda: _active(query))
+    """Compute `sign` on a thread whenever the query's batches pause, until it ends."""
+    batches, name = Batches(query), query.name
+
+    def keep() -> None:
+        time.sleep(_LOOK_SECONDS)  # the first batch starts a worker as well
+        while _active(query):
+            _try(name, lambda: batches.pause() and sign.collect())
+            time.sleep(_LOOK_SECONDS)
+
+    threading.Thread(target=keep, name=f"keep-{name}", daemon=True).start()
 
 
 def keep_in_use(node: str, use: Callable[[], object], needed: Callable[[], bool]) -> None:
@@ -46,17 +82,19 @@ def keep_in_use(node: str, use: Callable[[], object], needed: Callable[[], bool]
 
     def keep() -> None:
         while needed():
-            try:
-                use()
-            except Exception:  # the next one may succeed; without it events are only delayed
-                _log.warning(
-                    "Python workers not kept alive: the job failed; retrying",
-                    extra={"query": node},
-                    exc_info=True,
-                )
+            _try(node, use)
             time.sleep(KEEP_SECONDS)
 
     threading.Thread(target=keep, name=f"keep-{node}", daemon=True).start()
+
+
+def _try(node: str, use: Callable[[], object]) -> None:
+    try:
+        use()
+    except Exception:  # the next one may succeed; without it events are only delayed
+        _log.warning(
+            "Python workers not kept alive: the job failed; retrying", extra={"query": node}, exc_info=True
+        )
 
 
 def _active(query: StreamingQuery) -> bool:

@@ -58,7 +58,12 @@ class QueryMetrics:
             self._lag.labels(query, topic).set(records)
 
     def count_executors(self, spark: SparkSession, stopping: threading.Event) -> None:
-        """Count executors each second until stopping, on a thread: a scrape must not wait for the JVM."""
+        """Count executors each second until stopping, on a thread: a scrape must not wait for the JVM.
+
+        They stay 0 if the driver runs all tasks itself.
+        """
+        if spark.sparkContext._jsc.isLocal():
+            return
 
         def count() -> None:
             while not stopping.wait(_COUNT_SECONDS):
@@ -78,7 +83,7 @@ class QueryMetrics:
 
 
 def _executors(spark: SparkSession) -> int:
-    """Executors that take a driver's tasks; 0 if it runs all of them itself."""
+    """Executors that take a driver's tasks."""
     tracker: Any = spark.sparkContext._jsc.sc().statusTracker()
     return max(0, len(tracker.getExecutorInfos()) - 1)  # the driver is among them once it knows itself
 

@@ -4,7 +4,7 @@ import os
 import sys
 import tempfile
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -151,6 +151,8 @@ def spark_session(settings: SparkSettings, app: str) -> SparkSession:
         .getOrCreate()
     )
     _keep_classes(session)
+    if not settings.checkpoints.startswith(_S3):
+        _write_no_checksums(session, settings.checkpoints)
     return session
 
 
@@ -159,6 +161,15 @@ def _keep_classes(session: SparkSession) -> None:
     use, in each of several packages in each of some 300 jars, which was a third of building a query."""
     for name in _NAMED_BY_EXPRESSIONS:
         setattr(session._jvm, name, getattr(session._jvm, name))
+
+
+def _write_no_checksums(session: SparkSession, checkpoints: str) -> None:
+    """Hadoop would write a file `.NAME.crc` beside each file of a checkpoint, and start `chmod` for both. It
+    still reads old ones, and deletes that of a file that it writes again. The JVM has one object for the file
+    system of all queries, which is changed here."""
+    jvm: Any = session._jvm
+    folder = jvm.org.apache.hadoop.fs.Path(checkpoints)
+    folder.getFileSystem(session.sparkContext._jsc.hadoopConfiguration()).setWriteChecksum(False)
 
 
 def _java_options(settings: SparkSettings, app: str) -> str:

@@ -7,11 +7,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as fn
 from pyspark.sql.streaming.query import StreamingQuery
 
-from pipelines.control.audit.aggregation import tally
 from pipelines.control.audit.audit_start import uncovered_offsets
 from pipelines.control.audit.schema import OUTPUT
 from pipelines.control.audit.settings import AuditSettings
 from pipelines.control.audit.transforms import rows
+from pipelines.control.audit.worker import audit
 from shared.contracts.topics import REHEARSAL
 from shared.contracts.topology import INPUTS
 from shared.runtime.settings import SparkSettings
@@ -40,7 +40,7 @@ def build(spark: SparkSession, settings: SparkSettings) -> StreamingQuery:
     _own_workers(spark)
     # A rehearsal's topics are tallied as those after which they are named; the plan is the same for both.
     named = records.withColumn("topic", fn.substring_index("topic", REHEARSAL, -1))
-    tallies = rows(named).coalesce(own.audit_tasks).mapInArrow(tally, OUTPUT)
+    tallies = rows(named).coalesce(own.audit_tasks).mapInArrow(audit, OUTPUT)
     return repeatable_writer(tallies, own, NODE, own.audit_trigger).start()
 
 
@@ -53,7 +53,7 @@ def prepare(spark: SparkSession, settings: SparkSettings) -> PreparedQuery:
 
 
 def _own_workers(spark: SparkSession) -> None:
-    own_workers(spark, NODE, tally.__module__)
+    own_workers(spark, NODE, audit.__module__)
 
 
 def _own(settings: SparkSettings) -> AuditSettings:

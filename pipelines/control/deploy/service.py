@@ -124,6 +124,7 @@ class Deploy:
             _log.warning("the table cannot be used, trying again", extra={"error": str(error)})
         except FencedError as error:
             self._leads = False  # the next turn lets go, if another one leads
+            self._lease.doubt()
             _log.warning("another deployer took over", extra={"error": str(error)})
         except Exception:  # the next turn reads everything again
             _log.exception("a turn failed, trying again")

@@ -145,6 +145,7 @@ class Provision:
             _log.warning("documents cannot be read or written, trying again", extra={"error": str(error)})
         except FencedError:
             self._leader = None
+            self._lease.doubt()
             _log.warning("another provisioner took over")
         except KafkaException as error:
             self._leader = None

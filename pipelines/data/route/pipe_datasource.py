@@ -7,7 +7,7 @@ what the topic holds now.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Final
 
@@ -25,6 +25,7 @@ from shared.kafka.global_table import GlobalTable
 from shared.kafka.heartbeat_writer import HeartbeatWriter
 from shared.kafka.topic_end import TopicEnd
 from shared.runtime.clock import wall_clock
+from shared.runtime.gc_tuning import spare_collector_once
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
@@ -97,7 +98,7 @@ class _Reader(DataSourceReader):
         self._await_newest(table)
         if self._beats:  # a rehearsal does not speak for the query at work
             _beats(self._bootstrap).beat(table.position)  # of a view that is no newer than the one used
-        return iter(_rows().of(table.view.pipes.values(), wall_clock()))
+        return _all(_rows().of(table.view.pipes.values(), wall_clock()))
 
     def _await_newest(self, table: GlobalTable[Catalogue]) -> None:
         """Without it a pipe that another worker had in force could miss the next batch's events."""
@@ -108,6 +109,11 @@ class _Reader(DataSourceReader):
             return
         if not table.wait_for(end, _CURRENT_SECONDS):
             _log.warning("the pipes are not the newest", extra={"position": table.position, "end": end})
+
+
+def _all(rows: Iterable[Row]) -> Iterator[Row]:
+    yield from rows
+    spare_collector_once()
 
 
 def _log_refused(pipe: Pipe, why: str) -> None:

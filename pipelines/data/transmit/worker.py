@@ -45,7 +45,7 @@ from shared.kafka.heartbeat_writer import HeartbeatWriter, process_name
 from shared.kafka.tail import Tail
 from shared.runtime.clock import wall_clock
 from shared.runtime.egress import FairResolver, open_session
-from shared.runtime.gc_tuning import spare_collector
+from shared.runtime.gc_tuning import spare_collector_once
 from shared.runtime.logging import configure_logging, get_logger
 from shared.runtime.secret_stores import store_for
 from shared.runtime.secrets import SecretTable
@@ -68,7 +68,7 @@ def transmit(
     coming = iter(batches)
     for first in coming:  # a task without rows does not need the worker
         yield from _process(settings, lane).run(itertools.chain((first,), coming))
-        _settle()
+        spare_collector_once()
 
 
 @functools.lru_cache(maxsize=1)
@@ -76,12 +76,6 @@ def _process(settings: TransmitSettings, lane: Lane) -> "Worker":
     """This process's worker, created for its first row."""
     configure_logging("transmit" if lane == "fast" else "transmit_slow")
     return Worker(settings, lane)
-
-
-@functools.cache
-def _settle() -> None:
-    """Exclude imported objects from garbage collection, once, after the first task: Spark collects often."""
-    spare_collector()
 
 
 class Worker:

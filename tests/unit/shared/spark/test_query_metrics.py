@@ -1,14 +1,17 @@
 """Metrics of a Spark application's queries, from Spark's progress reports."""
 
 import json
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 from confluent_kafka import TopicPartition
 
 from shared.runtime.metrics import SparkMetric
 from shared.spark.query_metrics import QueryMetrics, advanced, lags
+from tests.harness.waiting import eventually
 
 BEGAN_MS = 1_700_000_000_000
 BEGAN = "2023-11-14T22:13:20.000Z"
@@ -75,3 +78,27 @@ def test_lags_are_summed_by_topic_and_never_negative() -> None:
     offsets = {("a", 0): 5, ("a", 1): 5, ("b", 0): 7, ("c", 0): 1}
     ends = {("a", 0): 8, ("a", 1): 6, ("b", 0): 6, ("d", 0): 9}
     assert lags(offsets, ends) == {"a": 4, "b": 0}
+
+
+def session(infos: Sequence[str], *, local: bool) -> MagicMock:
+    """A session that runs tasks in these places."""
+    spark = MagicMock()
+    java = spark.sparkContext._jsc
+    java.isLocal.return_value = local
+    java.sc().statusTracker().getExecutorInfos.return_value = infos
+    return spark
+
+
+def test_executors_are_counted_without_the_driver_until_it_stops() -> None:
+    meters, stopping = QueryMetrics("test"), threading.Event()
+    meters.count_executors(session(["driver", "one", "two"], local=False), stopping)
+    eventually(lambda: value(meters, SparkMetric.EXECUTORS) == 2, 60)
+    stopping.set()
+
+
+def test_a_driver_that_runs_all_tasks_itself_is_not_asked_for_executors() -> None:
+    meters, spark = QueryMetrics("test"), session(["driver", "one"], local=True)
+    before = set(threading.enumerate())
+    meters.count_executors(spark, threading.Event())
+    assert set(threading.enumerate()) <= before
+    assert value(meters, SparkMetric.EXECUTORS) == 0
