@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shared.contracts import headers as h
+from shared.contracts.reasons import ConnectionFailure
 from shared.contracts.receipts import unpack_keys
 from shared.contracts.topics import Topic
 from tests.contract.transmit_rig import AMPLE, Rig, header, receipts, records
@@ -127,11 +128,25 @@ def test_an_address_without_a_listener_is_retried_later(rig: Rig) -> None:
     assert receipt.reason.startswith("connection_refused: ")
 
 
-@pytest.mark.parametrize("url", ["http://no-such-host.invalid/", "https://127.0.0.1:{port}/"])
-def test_unknown_host_and_broken_tls_are_retried_later(rig: Rig, url: str) -> None:
-    rig.server.answer("/", reply(200))
-    rig.pipe("p1", "/", options={"url": url.format(port=rig.server.port)})
-    assert [r.topic for r in records(rig.deliver(flat_batch([row(1)])))] == [Topic.RETRY_IN_30S]
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("http://no-such-host.invalid/", ConnectionFailure.DNS),
+        ("https://127.0.0.1:{port}/", ConnectionFailure.TLS),
+    ],
+)
+def test_unknown_host_and_broken_tls_are_retried_later(rig: Rig, url: str, reason: str) -> None:
+    async def without_tls(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    rig.pipe("p1", "/", options={"url": url.format(port=rig.listen(without_tls))})
+    rows = rig.deliver(flat_batch([row(1)]))
+    assert [r.topic for r in records(rows)] == [Topic.RETRY_IN_30S]
+    (receipt,) = receipts(rows)
+    assert receipt.reason.startswith(f"{reason}: ")
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,7 @@ def test_the_way_out_deletes_the_claim_of_prometheus_before_the_side(remote: Sta
         "the operator's new StatefulSet would have no data"
     )
     _, _, removal = _RUN_BOOK.read_text().partition("To remove everything")
-    before, destroyed, _ = removal.partition("Then edge, the sides")
+    before, destroyed, _ = removal.partition("`npx cdktf destroy edge`")
     assert destroyed
     for step in ("delete prometheus --all", "delete pvc --all"):
         assert f" -n {release['namespace']} {step}" in before

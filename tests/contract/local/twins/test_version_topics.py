@@ -18,13 +18,14 @@ EDITS = [
 def test_running_brokers_get_a_topic_that_only_the_version_declares(
     topics: str, brokers: Cluster, tmp_path: Path
 ) -> None:
-    known = topic_partitions(admin_client(topics))
+    admin = admin_client(topics)  # its futures fail when it goes
+    known = topic_partitions(admin)
     code = code_of(commit_with(EDITS, "A version with one topic more", CHECKOUT), tmp_path)
     try:
         for _ in range(2):
             ensure_topics_of(code, brokers.side)
-            found = topic_partitions(admin_client(topics))
+            found = topic_partitions(admin)
             assert {**found, **known, ADDED: 1} == found
     finally:
-        (deleted,) = admin_client(topics).delete_topics([ADDED]).values()
+        (deleted,) = admin.delete_topics([ADDED]).values()
         deleted.result(60)
