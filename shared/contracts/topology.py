@@ -17,11 +17,11 @@ INPUTS: Final[Mapping[str, tuple[Topic, ...]]] = {
 """What each node takes records from, by the name of its consumer group. A node that follows a topic without a
 group, as most do `config`, is not listed for it."""
 
-CHAIN_GROUPS: Final = ("ingest", "route", "transmit", "transmit_slow", "retry")
-"""The groups that move events on, in the order an event passes them."""
-
 CHAIN_QUERIES: Final = ("ingest", "route", "transmit", "transmit_slow")
-"""Those of them that are Spark queries, which go on where their checkpoints say."""
+"""The Spark queries that move events on; they go on where their checkpoints say."""
+
+CHAIN_GROUPS: Final = (*CHAIN_QUERIES, "retry")
+"""The groups that move events on, in the order an event passes them."""
 
 METERING_NODE: Final = "audit"
 """The node that counts what the others do. It goes on where its ledger ends, and is set to no position."""

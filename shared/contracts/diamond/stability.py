@@ -87,9 +87,7 @@ def about_the_side(alarms: Iterable[Alarm], cards: Callable[[str], Iterable[Minu
         cards: of a tenant, the cards that are held.
     """
     return [
-        each
-        for each in alarms
-        if each.kind is not AlarmKind.BURN or any(card.slow_side for card in cards(each.tenant))
+        each for each in alarms if each.kind is not AlarmKind.BURN or _is_raised_by(each, cards(each.tenant))
     ]
 
 
