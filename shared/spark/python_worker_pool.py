@@ -66,35 +66,40 @@ def _newest_with_rows(progress: Any) -> int | None:
 
 def keep_workers(query: StreamingQuery, sign: DataFrame) -> None:
     """Compute `sign` on a thread whenever the query's batches pause, until it ends."""
-    batches, name = Batches(query), query.name
-
-    def keep() -> None:
-        time.sleep(_LOOK_SECONDS)  # the first batch starts a worker as well
-        while _active(query):
-            _try(name, lambda: batches.pause() and sign.collect())
-            time.sleep(_LOOK_SECONDS)
-
-    threading.Thread(target=keep, name=f"keep-{name}", daemon=True).start()
+    batches = Batches(query)
+    _repeat(
+        query.name,
+        lambda: batches.pause() and sign.collect(),
+        lambda: _active(query),
+        every=_LOOK_SECONDS,
+        after=_LOOK_SECONDS,  # the first batch starts a worker as well
+    )
 
 
 def keep_in_use(node: str, use: Callable[[], object], needed: Callable[[], bool]) -> None:
     """Use a node's workers every KEEP_SECONDS on a thread, as long as they are needed."""
+    _repeat(node, use, needed, every=KEEP_SECONDS)
+
+
+def _repeat(
+    node: str, use: Callable[[], object], needed: Callable[[], bool], *, every: float, after: float = 0.0
+) -> None:
+    """Call `use` on a thread as long as it is `needed`, first `after` seconds; `every` is in seconds, too."""
 
     def keep() -> None:
+        time.sleep(after)
         while needed():
-            _try(node, use)
-            time.sleep(KEEP_SECONDS)
+            try:
+                use()
+            except Exception:  # the next one may succeed; without it events are only delayed
+                _log.warning(
+                    "Python workers not kept alive: the job failed; retrying",
+                    extra={"query": node},
+                    exc_info=True,
+                )
+            time.sleep(every)
 
     threading.Thread(target=keep, name=f"keep-{node}", daemon=True).start()
-
-
-def _try(node: str, use: Callable[[], object]) -> None:
-    try:
-        use()
-    except Exception:  # the next one may succeed; without it events are only delayed
-        _log.warning(
-            "Python workers not kept alive: the job failed; retrying", extra={"query": node}, exc_info=True
-        )
 
 
 def _active(query: StreamingQuery) -> bool:
