@@ -40,6 +40,7 @@ signal.signal(signal.SIGTERM, end)
 signal.signal(signal.SIGPWR, lambda *_: pathlib.Path(sys.argv[1]).touch())
 wait = [sys.executable, "-c", "import time; time.sleep(600)", "CoarseGrainedExecutorBackend"]
 executor = subprocess.Popen(wait)
+pathlib.Path(sys.argv[2]).touch()
 time.sleep(600)
 """
 """As Spark's: one process beside its executor, whose tasks do not end."""
@@ -60,12 +61,20 @@ def supervisor(side: Side) -> Iterator[Supervisor]:
     running.start([own_program(side, name, _worker(side, name)) for name in names])
     for name in names:
         running.start_program(name)
+    eventually(
+        lambda: all(_started(side, name).exists() for name in names), 60, "each worker has an executor"
+    )
     yield running
     running.shut_down()
 
 
 def _worker(side: Side, name: str) -> list[str]:
-    return [sys.executable, "-c", WORKER, str(_drained(side, name))]
+    return [sys.executable, "-c", WORKER, str(_drained(side, name)), str(_started(side, name))]
+
+
+def _started(side: Side, name: str) -> Path:
+    """Exists once the worker runs and can be asked to take no more tasks: before, the signal ends it."""
+    return side.root / f"{name}.started"
 
 
 def _drained(side: Side, name: str) -> Path:
@@ -84,7 +93,13 @@ def _drain_last(side: Side, supervisor: Supervisor) -> tuple[str, "subprocess.Po
         text=True,
         preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # noqa: PLW1509 it takes no lock
     )
-    eventually(_drained(side, running[-1]).exists, 120, "the worker is drained")
+    drained = _drained(side, running[-1])
+    try:
+        eventually(lambda: drained.exists() or process.poll() is not None, 120, "the worker is drained")
+        assert drained.exists(), process.stdout and process.stdout.read()
+    except AssertionError:
+        process.kill()
+        raise
     return running[-1], process
 
 

@@ -119,7 +119,7 @@ def test_a_person_begins_maintenance_waits_for_a_release_and_ends_it(
     assert hifi.run("maintenance", "begin", "--reason", "[b]a patch[/b]", "--for", "30m").returncode == 0
     waits = deployer.begin(Action.REPLACE_CODE, "release 3", STABLE, lease_seconds=LONG)
     assert waits == Waits(("maintenance: maintain ([b]a patch[/b]) is under way",))
-    eventually(lambda: len(observe.get("/v1/activities")["wishes"]) == 1)
+    eventually(lambda: _reasons(observe) == (["[b]a patch[/b]"], ["release 3"]))
     shown = hifi.run("maintenance", "show").stdout
     assert all(text in shown for text in ("the side is stable", "[b]a patch[/b]", "release 3", "waits")), (
         shown
