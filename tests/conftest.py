@@ -34,6 +34,8 @@ settings.register_profile("test", _PATIENT, max_examples=30)
 settings.register_profile("proof", _PATIENT, max_examples=200)
 TIERS = ("test", "proof", "all")
 SIDE_TIMEOUT_SECONDS = 1_800
+QUICK_TO_EMPTY = {"replica.fetch.wait.max.ms": "200"}
+"""Records are deleted once each follower has said so, in its next request: after two seconds on a side."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -90,8 +92,9 @@ def brokers(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Confi
     """
     side = Side(root=tmp_path_factory.mktemp("brokers"), port=free_base(), partitions=2)
     flags = (QUICK_TO_COMPILE,) if pytestconfig.getoption("--tier") == "test" else ()
-    with Cluster(side, ensure_jars(print).broker, flags) as cluster:
+    with Cluster(side, ensure_jars(print).broker, flags, QUICK_TO_EMPTY) as cluster:
         yield cluster
+        cluster.kill_all()
 
 
 @pytest.fixture(scope="session")
@@ -105,7 +108,8 @@ def configured(brokers: Cluster) -> str:
 @pytest.fixture
 def topics(brokers: Cluster, configured: str) -> str:
     """Empty all of hifi's topics but `config`; returns the bootstrap servers."""
-    ensure_topics(configured, topic_specs(brokers.side.partitions))
+    if not set(Topic) <= admin_client(configured).list_topics(timeout=60).topics.keys():
+        ensure_topics(configured, topic_specs(brokers.side.partitions))
     delete_records(configured)
     return configured
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from tests.console.console_process import ConsoleProcess
+from tests.console.console_process import ConsoleProcess, running_console
 from tests.console.documents import Office
 from tests.console.people import People
 from tests.contract.conftest import dynamodb_local, own_tables, patient_tables
@@ -28,7 +28,7 @@ PAGE_MS = 60_000
 """In which a page shows what is waited for. It looks every 3 s, at what others look at every 2 s."""
 
 
-@pytest.fixture(scope="module")  # Playwright keeps an event loop running in this thread until it is closed
+@pytest.fixture(scope="package")  # Playwright keeps an event loop running in this thread until it is closed
 def chromium() -> Iterator[Browser]:
     """The machine's Chromium, or the one that `make browser` installed."""
     expect.set_options(timeout=PAGE_MS)
@@ -114,10 +114,8 @@ def api(dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 def office_console(api: ApiProcess, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess]:
     """A console with the pages of documents, for all tests; observe is away."""
     log = tmp_path_factory.mktemp("console") / "console.log"
-    process = ConsoleProcess(f"http://127.0.0.1:{UNUSED_PORT}", log, api=api.url)
-    eventually(process.ready)
-    yield process
-    assert process.stop() == 0
+    with running_console(UNUSED_PORT, log, api=api.url) as process:
+        yield process
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 """The page in a real Chromium: its figures are the API's, and it is readable on every screen."""
 
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,13 @@ from shared.contracts.lag_histogram import histogram
 from shared.contracts.ledger import Range, Stage, Tally
 from shared.contracts.topics import Topic
 from shared.runtime.clock import wall_clock
-from tests.console.conftest import Open, StartConsole
+from tests.conftest import delete_records
+from tests.console.conftest import Open
+from tests.console.console_process import ConsoleProcess, running_console
 from tests.console.reading import agrees, cell, series, tile
-from tests.contract.observe.conftest import Start
 from tests.contract.observe.side import Side
 from tests.harness.observe_process import ObserveProcess
+from tests.harness.service_process import end_all
 from tests.harness.waiting import eventually
 
 LOST = [f"lost-{number}" for number in range(3)]
@@ -58,16 +61,28 @@ def wrong_minute(topics: str) -> int:
     return minute
 
 
-@pytest.fixture
-def minute(topics: str) -> int:
-    return wrong_minute(topics)
+@pytest.fixture(scope="module")
+def minute(configured: str) -> int:
+    delete_records(configured)
+    return wrong_minute(configured)
 
 
-@pytest.fixture
-def observe(minute: int, start: Start) -> ObserveProcess:
-    process = start()
+@pytest.fixture(scope="module")
+def observe(
+    configured: str, minute: int, dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ObserveProcess]:
+    folder = tmp_path_factory.mktemp("page")
+    process = ObserveProcess(configured, dynamodb_local, folder / "observe.log", store_table=folder.name)
+    eventually(process.ready)
     eventually(lambda: process.card(minute)["settled"] and named(process.card(minute)) >= {*LOST, TWICE})
-    return process
+    yield process
+    end_all([process])
+
+
+@pytest.fixture(scope="module")
+def console(observe: ObserveProcess, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess]:
+    with running_console(observe.port, tmp_path_factory.mktemp("page") / "console.log") as process:
+        yield process
 
 
 def named(card: Any) -> set[str]:
@@ -76,9 +91,8 @@ def named(card: Any) -> set[str]:
 
 
 def test_the_numbers_are_the_apis(
-    minute: int, observe: ObserveProcess, start_console: StartConsole, open_page: Open
+    minute: int, observe: ObserveProcess, console: ConsoleProcess, open_page: Open
 ) -> None:
-    console = start_console(observe.port)
     page = open_page(f"{console.url}/?tenant=acme")
     row = page.locator(f"tr[data-pick='{minute}']")
     row.wait_for()
@@ -120,9 +134,9 @@ def test_the_numbers_are_the_apis(
 
 @pytest.mark.proof
 def test_the_time_each_node_takes_is_the_apis(
-    minute: int, observe: ObserveProcess, start_console: StartConsole, open_page: Open
+    minute: int, observe: ObserveProcess, console: ConsoleProcess, open_page: Open
 ) -> None:
-    page = open_page(f"{start_console(observe.port).url}/?tenant=acme")
+    page = open_page(f"{console.url}/?tenant=acme")
     page.locator(".key").wait_for()
     cards = observe.get("/v1/minutes?tenant=acme")
     events = sum(card["collected"] for card in cards)
@@ -136,9 +150,9 @@ def test_the_time_each_node_takes_is_the_apis(
 
 
 def test_a_minute_shows_its_hops_and_names_what_was_lost_and_doubled(
-    minute: int, observe: ObserveProcess, start_console: StartConsole, open_page: Open, artefacts: Path
+    minute: int, observe: ObserveProcess, console: ConsoleProcess, open_page: Open, artefacts: Path
 ) -> None:
-    page = open_page(f"{start_console(observe.port).url}/?tenant=acme")
+    page = open_page(f"{console.url}/?tenant=acme")
     page.locator(f"tr[data-pick='{minute}'] button").click()
     details = page.locator(".details")
     details.locator("[data-hop]").first.wait_for()
@@ -163,9 +177,8 @@ def test_a_minute_shows_its_hops_and_names_what_was_lost_and_doubled(
 
 @pytest.mark.proof
 def test_it_can_be_read_at_any_width_and_in_both_themes(
-    observe: ObserveProcess, start_console: StartConsole, open_page: Open, artefacts: Path
+    observe: ObserveProcess, console: ConsoleProcess, open_page: Open, artefacts: Path
 ) -> None:
-    console = start_console(observe.port)
     for width, dark in product((1280, 390), (False, True)):
         page = open_page(console.url, width, 844, dark)
         page.locator("tr[data-pick]").first.wait_for()
@@ -178,9 +191,9 @@ def test_it_can_be_read_at_any_width_and_in_both_themes(
 
 @pytest.mark.proof
 def test_the_theme_is_the_readers_choice_and_is_kept(
-    observe: ObserveProcess, start_console: StartConsole, open_page: Open
+    observe: ObserveProcess, console: ConsoleProcess, open_page: Open
 ) -> None:
-    page = open_page(start_console(observe.port).url)
+    page = open_page(console.url)
     button = page.locator("[data-theme-button]")
     button.click()
     assert button.inner_text() == "Theme: light"
@@ -194,9 +207,9 @@ def test_the_theme_is_the_readers_choice_and_is_kept(
 
 @pytest.mark.proof
 def test_a_day_and_its_minutes_can_be_picked(
-    minute: int, observe: ObserveProcess, start_console: StartConsole, open_page: Open, artefacts: Path
+    minute: int, observe: ObserveProcess, console: ConsoleProcess, open_page: Open, artefacts: Path
 ) -> None:
-    page = open_page(f"{start_console(observe.port).url}/?tenant=acme")
+    page = open_page(f"{console.url}/?tenant=acme")
     page.locator(f"[data-pick='{day_of(minute)}']").click()
     details = page.locator(".details")
     details.locator("dd[data-name=nines]").wait_for()
@@ -210,9 +223,9 @@ def test_a_day_and_its_minutes_can_be_picked(
 
 
 def test_quiet_windows_are_added_and_removed(
-    observe: ObserveProcess, start_console: StartConsole, open_page: Open
+    observe: ObserveProcess, console: ConsoleProcess, open_page: Open
 ) -> None:
-    page = open_page(f"{start_console(observe.port).url}/?tenant=acme")
+    page = open_page(f"{console.url}/?tenant=acme")
     page.locator("tr[data-pick]").first.wait_for()
     page.get_by_test_id("quiet-reason").fill("moving <b>the warehouse</b>")
     page.get_by_test_id("quiet-add").click()

@@ -16,6 +16,9 @@ from tests.harness.waiting import free_port
 HOST: Final = "127.0.0.1"
 Body = bytes | str | None
 
+_COUNTS_LINES: Final = "COVERAGE_PROCESS_CONFIG"
+"""Environment variable of processes that are started under coverage.py."""
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -122,6 +125,14 @@ class ServiceProcess:
             return subprocess.Popen(
                 [sys.executable, "-m", self._module], env=self._environment, stdout=log, stderr=log
             )
+
+
+def end_all(processes: Iterable[ServiceProcess]) -> None:
+    """End members of no group: at once, but where coverage.py counts their lines when they stop."""
+    if _COUNTS_LINES in os.environ:
+        stop_all(processes)
+    for process in processes:
+        process.kill()
 
 
 def stop_all(processes: Iterable[ServiceProcess]) -> None:

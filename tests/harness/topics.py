@@ -1,6 +1,7 @@
 """Writes and reads hifi's topics in tests."""
 
 import time
+from typing import Final
 
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 
@@ -13,6 +14,8 @@ from shared.kafka.background_reader import reader_config
 from shared.kafka.producer import producer_config
 
 Headers = list[tuple[str, str | bytes | None]]
+AT_ONCE: Final = {"fetch.wait.max.ms": 10}
+"""A broker answers at once that there is no more."""
 
 
 class Topics:
@@ -45,13 +48,13 @@ class Topics:
 
     def all_of(self, topic: str) -> list[Message]:
         """Every record of a topic."""
-        consumer = Consumer(reader_config(self.bootstrap, "test"))
+        consumer = Consumer(reader_config(self.bootstrap, "test") | AT_ONCE)
         partitions = admin_client(self.bootstrap).list_topics(topic, timeout=60).topics[topic].partitions
         consumer.assign([TopicPartition(topic, p, 0) for p in partitions])
         found: list[Message] = []
         ended: set[int] = set()
         while len(ended) < len(partitions):
-            for message in consumer.consume(500, timeout=0.3):
+            for message in consumer.consume(500, timeout=0.05):
                 error = message.error()
                 if error is None:
                     found.append(message)

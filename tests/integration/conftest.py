@@ -9,6 +9,7 @@ from tests.harness.live_side import LiveSide
 from tests.harness.meter_processes import Meter
 from tests.harness.span_receiver import SpanReceiver, listening
 from tests.harness.waiting import free_port
+from tests.integration.counted_load import CountedLoad, counted_load
 from tests.integration.held_event import HeldEvent, held_event
 
 
@@ -45,3 +46,9 @@ def held(live: LiveSide) -> Iterator[HeldEvent]:
     """An event that waits for its second attempt since a test first asked for it."""
     with held_event(live) as found:
         yield found
+
+
+@pytest.fixture(scope="session")
+def counted(live: LiveSide, tmp_path_factory: pytest.TempPathFactory) -> CountedLoad:
+    """A load that arrived when a test first asked for it, after the side was killed and started."""
+    return counted_load(live, tmp_path_factory.mktemp("counted"), rate=100, seconds=10)

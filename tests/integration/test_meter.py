@@ -14,23 +14,19 @@ import pytest
 
 from scripts.load.fault_injection import FaultInjection, parse_rule
 from scripts.load.receiver import Receiver, running
-from scripts.load.records import read_acked, read_received
 from shared.contracts.alarms import AlarmKind
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.lag_histogram import ERROR
 from shared.contracts.receipts import Receipt
 from shared.contracts.scorecard import Node
 from shared.contracts.topics import RETRY_DELAYS, Topic
-from tests.harness.live_side import LiveSide, sending
+from tests.harness.live_side import LiveSide
 from tests.harness.meter_processes import Meter, shown
 from tests.harness.topics import Topics
 from tests.harness.waiting import eventually
+from tests.integration.counted_load import CountedLoad, counted_load
 from tests.integration.held_event import post
 from tests.integration.tenant import judged, key_of, minute_now, opened
-
-LOAD_SECONDS = 40
-RATES = [100, pytest.param(400, marks=pytest.mark.proof)]
-"""Events a second."""
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
@@ -48,24 +44,26 @@ def receipts_of(bootstrap: str, tenant: str) -> list[Receipt]:
     return [receipt for receipt in found if receipt.tenant == tenant]
 
 
-@pytest.mark.parametrize("rate", RATES)
 def test_totals_and_p95_agree_with_the_receivers_own_record(
-    live: LiveSide, meter: Meter, tmp_path: Path, rate: int
+    live: LiveSide, meter: Meter, counted: CountedLoad
 ) -> None:
-    name, acked, received = f"agreed-{rate}", tmp_path / "acked.tsv", tmp_path / "received.tsv"
-    with running(Receiver(out=received)) as receiver:
-        opened(live, name, receiver)
-        first = minute_now()
-        with sending(live.url, key=key_of(name), rate=rate, batch=20, acked=acked):
-            time.sleep(LOAD_SECONDS)
-        sent = {record.event_id for record in read_acked(acked)}
-        eventually(lambda: sent <= receiver.counts(f"/{name}").seen, 120, "all have arrived")
-    cards = judged(meter, name, first - 1, minute_now())
-    assert sum(card.collected for card in cards) == len(sent) + 1, shown(cards)  # the probe
-    assert sum(card.total for card in cards) == sum(card.delivered for card in cards) == len(sent) + 1
+    agree(live, meter, counted)
+
+
+@pytest.mark.proof
+def test_they_agree_at_400_events_a_second_too(live: LiveSide, meter: Meter, tmp_path: Path) -> None:
+    agree(live, meter, counted_load(live, tmp_path, rate=400, seconds=40))
+
+
+def agree(live: LiveSide, meter: Meter, load: CountedLoad) -> None:
+    """The load's cards have what its receipts and its receiver have."""
+    cards = judged(meter, load.tenant, load.first_minute, load.last_minute)
+    events = len(load.sent) + 1  # the probe
+    assert sum(card.collected for card in cards) == events, shown(cards)
+    assert sum(card.total for card in cards) == sum(card.delivered for card in cards) == events
     assert sum(card.lost + card.doubled + card.under_way + card.waiting for card in cards) == 0
 
-    records = receipts_of(live.bootstrap, name)
+    records = receipts_of(live.bootstrap, load.tenant)
     within: defaultdict[int, list[int]] = defaultdict(list)
     since_time: defaultdict[int, list[int]] = defaultdict(list)
     for receipt in records:
@@ -80,9 +78,8 @@ def test_totals_and_p95_agree_with_the_receivers_own_record(
         for told, lags in ((card.inside, within), (card.end_to_end, since_time)):
             exact = nearest_rank(lags[card.minute], 0.95)
             assert told.p95 == pytest.approx(exact, rel=ERROR + 1e-6, abs=1), shown(card)
-    arrived = {record.event_id: record.received_ms for record in read_received(received)}
     answered = {event_id: receipt.departed_ms for receipt in records for event_id in receipt.ids}
-    early = {event_id for event_id in sent if answered[event_id] < arrived[event_id]}
+    early = {event_id for event_id in load.sent if answered[event_id] < load.arrived_ms[event_id]}
     assert not early, "a receipt has the time at which the answer was back, so it is no better than it was"
 
 

@@ -7,7 +7,7 @@ import argparse
 import os
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -26,11 +26,14 @@ _STOP_SECONDS = 30
 class Cluster:
     """The brokers of a side without its other programs; a context manager that ends them."""
 
-    def __init__(self, side: Side, jars: Path, flags: Sequence[str] = ()) -> None:
-        """`flags` of the brokers' JVMs are added to hifi's."""
+    def __init__(
+        self, side: Side, jars: Path, flags: Sequence[str] = (), extra: Mapping[str, str] | None = None
+    ) -> None:
+        """`flags` of the brokers' JVMs are added to hifi's; `extra` are properties that override hifi's."""
         self.side = side
         self._jars = jars
         self._flags = flags
+        self._extra = extra
         self._running: dict[int, subprocess.Popen[bytes]] = {}
 
     @property
@@ -40,7 +43,7 @@ class Cluster:
 
     def __enter__(self) -> "Cluster":
         self.side.create()
-        brokers.prepare(self.side, self._jars)
+        brokers.prepare(self.side, self._jars, extra=self._extra)
         try:
             for broker in BROKER_IDS:
                 self.start(broker)
@@ -78,6 +81,11 @@ class Cluster:
         process = self._running.pop(broker)
         process.kill()
         process.wait()
+
+    def kill_all(self) -> None:
+        """SIGKILL the brokers that run: nothing that they have is needed any more."""
+        for broker in tuple(self._running):
+            self.kill(broker)
 
     def wait_healthy(self, seconds: float = 180.0) -> None:
         """Wait until all brokers answer and all replicas are in sync.

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.harness.observe_process import ObserveProcess
-from tests.harness.service_process import stop_all
+from tests.harness.service_process import end_all
 from tests.harness.waiting import eventually
 
 Start = Callable[..., ObserveProcess]
@@ -25,7 +25,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def start(topics: str, store_url: str, tmp_path: Path) -> Iterator[Start]:
-    """Starts processes for one test, waits until they are ready, and stops them cleanly."""
+    """Starts processes for one test, waits until they are ready, and ends them."""
     started: list[ObserveProcess] = []
 
     def begin(wait: bool = True, **settings: str) -> ObserveProcess:
@@ -35,7 +35,7 @@ def start(topics: str, store_url: str, tmp_path: Path) -> Iterator[Start]:
         return started[-1]
 
     yield begin
-    stop_all(started)
+    end_all(started)
 
 
 @pytest.fixture(scope="module")
@@ -47,4 +47,4 @@ def asked(
     process = ObserveProcess(configured, dynamodb_local, folder / "observe.log", store_table=folder.name)
     eventually(process.ready)
     yield process
-    stop_all([process])
+    end_all([process])

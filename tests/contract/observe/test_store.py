@@ -22,7 +22,7 @@ def store(url: str, request: pytest.FixtureRequest) -> Store:
 
 
 def test_bodies_come_back_in_order_of_their_keys(store: Store) -> None:
-    items = [Item("card/acme", f"{at:010d}", bytes([at % 256]) * 2_000) for at in range(1_000)]
+    items = [Item("card/acme", f"{at:010d}", bytes([at]) * 20_000) for at in range(100)]
     store.put([*reversed(items), Item("card/other", "1", b"x")])
     assert list(store.query("card/acme")) == items, "several pages of the table"
     assert list(store.query("card/acme", f"{7:010d}", f"{9:010d}")) == items[7:10]

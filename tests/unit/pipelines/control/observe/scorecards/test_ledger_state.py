@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.control.observe.ledger.minute_sums import MinuteState
@@ -56,13 +56,11 @@ seeds = st.integers(0, 2**32)
 
 
 @given(seeds)
-@settings(max_examples=40, deadline=None)
 def test_any_split_and_order_of_the_ledger_gives_the_same_card(seed: int) -> None:
     assert card(applied(cut_and_mixed(seed))) == EXPECTED
 
 
 @given(seeds)
-@settings(max_examples=30, deadline=None)
 def test_ranges_that_come_again_change_nothing(seed: int) -> None:
     rng = random.Random(seed)
     ledger: list[Range] = []
@@ -73,7 +71,6 @@ def test_ranges_that_come_again_change_nothing(seed: int) -> None:
 
 
 @given(seeds, st.integers(0, 100), st.integers(0, 100))
-@settings(max_examples=40, deadline=None)
 def test_a_restart_in_the_middle_gives_the_same_card(seed: int, stored: int, ahead: int) -> None:
     """States are stored, some of them again before the position is; the ledger is then read from there."""
     ledger = cut_and_mixed(seed)

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import settings as settings_of
 from hypothesis import strategies as st
 
 from pipelines.control.observe.scorecards.minute_cards import minute_card
@@ -141,7 +140,6 @@ WRONG = st.dictionaries(
 
 
 @given(WRONG)
-@settings_of(max_examples=60, deadline=None)
 def test_any_mixture_of_losses_and_doubles_is_distinguished(found: dict[str, tuple[Any, bool]]) -> None:
     made = {(stage, name, each): lost for each, ((stage, name, _), lost) in found.items()}
     world = World(

@@ -1,0 +1,8 @@
+"""A load is sent and arrives; what the meter says of it is in test_meter.py, once its minutes are settled."""
+
+from tests.integration.counted_load import CountedLoad
+
+
+def test_every_acknowledged_event_of_a_load_arrives(counted: CountedLoad) -> None:
+    assert counted.sent
+    assert counted.sent <= counted.arrived_ms.keys()
