@@ -27,6 +27,7 @@ _REST: Final = "--rest"
 _STREAMS: Final = 3  # as many as `make test` has: each one mostly waits for its processes
 _PYTEST: Final = (sys.executable, "-m", "pytest")
 _BAD_VERSIONS: Final = "tests/twins/test_bad_versions.py"
+_ATTACKS: Final = "tests/contract/collect/test_memory.py"
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,11 @@ PARTS: Final = (  # checks: the longest first, so that the streams end at about 
     ),
     _tests("deploy", "all stacks applied, planned again, switched, destroyed; LocalStack"),
     _tests("truth", "600,000 events with known losses; a million clean ones"),
-    _tests("contract", "services without brokers, stores and destinations, and what returns"),
+    Part(
+        "contract",
+        "services without brokers, stores and destinations, and what returns",
+        (*_PYTEST, "tests/contract", "--tier", "proof", "--ignore", _ATTACKS),
+    ),
     _tests("bench", "the bench itself"),
     _tests("spark", "queries killed between batches; slow lanes; a node as an application"),
     _tests("console", "every page at any width, in both themes; a meter that is away"),
@@ -79,6 +84,12 @@ PARTS: Final = (  # checks: the longest first, so that the streams end at about 
         "bad-versions",
         "versions that are bad in ten ways: found and undone on two sides under load",
         (*_PYTEST, _BAD_VERSIONS, "--tier", "proof", "-rP"),
+        measures=True,
+    ),
+    Part(
+        "attacks",
+        "collect attacked in twelve ways: its memory bounded, a good client's p95 under 200 ms",
+        (*_PYTEST, _ATTACKS, "--tier", "proof"),
         measures=True,
     ),
     Part(

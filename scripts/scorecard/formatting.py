@@ -3,13 +3,12 @@
 from datetime import UTC, datetime
 from typing import Final
 
+from shared.contracts.counts import BUDGET_MINUTES
 from shared.contracts.cut import cut
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import DayCard, HopRow, Percentiles
 
 NONE: Final = "-"
-DAY_MINUTES: Final = 1_440
-BUDGET_MINUTES: Final = 1.44
 
 
 def clock(at_ms: int) -> str:
@@ -48,7 +47,7 @@ def promise(card: DayCard) -> str:
     """The rest of the day's budget."""
     if not card.minutes:
         return "no minute judged yet"
-    return f"{card.left:.2f} of {BUDGET_MINUTES} minutes left"
+    return f"{card.left:.2f} of {BUDGET_MINUTES:g} minutes left"
 
 
 def hop(row: HopRow) -> str:

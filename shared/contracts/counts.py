@@ -11,8 +11,16 @@ from typing import Final
 
 from msgspec import Struct, structs
 
+from shared.contracts.timestamps import DAY_MINUTES
+
 GOOD_SHARE: Final = 0.95
 """Share of the deliveries that hifi answers for that must be good, in each minute."""
+
+BUDGET_SHARE: Final = 0.001
+"""Share of a day's minutes that three nines allow to be spent."""
+
+BUDGET_MINUTES: Final = DAY_MINUTES * BUDGET_SHARE
+"""Minutes of a day that three nines allow to be spent: 1.44."""
 
 
 class Counts(Struct, kw_only=True, frozen=True):

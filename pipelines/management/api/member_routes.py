@@ -71,19 +71,41 @@ def member_routes(
     router = APIRouter()
     manage = Depends(access.guard(Action.MEMBERS))
 
-    def outliving(tenant: str, member: str, role: Role | None, *, revoke: bool) -> MadeAccess:
-        """What a member made above the role that it has now, ended if that is wanted."""
-        found = made.made_by(tenant, member, role, clock())
-        if not revoke:
-            return found
-        made.end(tenant, found, clock())
-        return replace(found, revoked=True)
-
     @router.get(_TENANT + "/members", dependencies=[manage], **route(200))
     def members(tenant: str, limit: Text = None, cursor: Text = None) -> Response:
         found = sorted(store.team(tenant).members.values(), key=lambda each: (each.since_ms, each.id))
         page, following = views.page_of(found, lambda each: each.id, limit, cursor)
         return views.listed([_shown(each) for each in page], following)
+
+    outliving = _Outliving(made, clock)
+    _add_changes(router, store, outliving, manage, body_bytes)
+    _add_removal(router, store, outliving, manage)
+    return router
+
+
+class _Outliving:
+    """What members made above the roles that they have now."""
+
+    def __init__(self, made: MadeAccessFinder, clock: Clock) -> None:
+        self._made, self._clock = made, clock
+
+    def left(self, tenant: str, member: str, role: Role | None, *, revoke: bool) -> MadeAccess:
+        """What a member made above a role, None of one that has none any more; ended if that is wanted."""
+        found = self._made.made_by(tenant, member, role, self._clock())
+        if not revoke:
+            return found
+        self._made.end(tenant, found, self._clock())
+        return replace(found, revoked=True)
+
+    def has_made(self, tenant: str, member: str) -> bool:
+        """Whether the member made anything."""
+        return self._made.has_made(tenant, member, self._clock())
+
+
+def _add_changes(
+    router: APIRouter, store: MemberStore, outliving: _Outliving, manage: Any, body_bytes: int
+) -> None:
+    """The route that gives a member another role."""
 
     @router.put(_MEMBER, **route(200, 409, body=True))
     def change(  # noqa: PLR0913, PLR0917  # what the request has
@@ -102,8 +124,12 @@ def member_routes(
         except (NoMemberError, TeamError) as error:
             raise _refusal(error) from None
         request.state.detail = f"{changed.label}: {changed.role}"
-        left = outliving(tenant, member, changed.role, revoke=ends)
+        left = outliving.left(tenant, member, changed.role, revoke=ends)
         return views.json_response(_shown(changed) | msgspec.to_builtins(left))
+
+
+def _add_removal(router: APIRouter, store: MemberStore, outliving: _Outliving, manage: Any) -> None:
+    """The route that removes a member."""
 
     @router.delete(_MEMBER, **route(200, 409))
     def remove(
@@ -120,13 +146,11 @@ def member_routes(
             raise _refusal(error) from None
         except NoMemberError:
             # Perhaps by a request that failed before it had ended what the member made: this one goes on.
-            if not (ends and made.has_made(tenant, member, clock())):
+            if not (ends and outliving.has_made(tenant, member)):
                 raise not_found() from None
-        left = outliving(tenant, member, None, revoke=ends)
+        left = outliving.left(tenant, member, None, revoke=ends)
         request.state.detail = _ended(left)
         return views.json_response(left)
-
-    return router
 
 
 def invitation_routes(store: MemberStore, access: Access, clock: Clock, body_bytes: int) -> APIRouter:

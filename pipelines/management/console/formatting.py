@@ -8,10 +8,6 @@ from shared.contracts.cut import cut
 NONE: Final = "\u2013"
 """Shown where there is no figure."""
 
-MINUTES_A_DAY: Final = 1440
-BUDGET_MINUTES: Final = 1.44
-"""Minutes that three nines a day allow to be spent."""
-
 _LEAST_PERCENT: Final = 0.001
 _MINUS: Final = "\u2212"
 _UNITS: Final = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
@@ -56,6 +52,11 @@ def percent(value: float) -> Figure:
     if 100 - _LEAST_PERCENT < value < 100:
         return Figure(f">{100 - _LEAST_PERCENT}", "%")
     return Figure(f"{value:,.3f}".rstrip("0").rstrip("."), "%")
+
+
+def good_share(value: float | None) -> Figure:
+    """A share of good events between 0 and 1, as a percentage; cut and never rounded up."""
+    return Figure(NONE if value is None else cut(100 * value, 3).rstrip("0").rstrip("."), "%")
 
 
 def share(value: float | None) -> Figure:

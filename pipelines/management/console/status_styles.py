@@ -5,8 +5,8 @@ from enum import StrEnum
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from pipelines.management.console import formatting
 from shared.contracts.scorecard import MinuteFigures, MinuteMark
+from shared.contracts.timestamps import DAY_MINUTES
 
 
 class MinuteStatus(StrEnum):
@@ -48,7 +48,7 @@ def day_states(marks: Iterable[MinuteMark], first: int, last: int) -> list[Minut
     known = {mark.minute: state_of(mark) for mark in marks}
     return [
         known.get(minute, MinuteStatus.EMPTY if minute <= last else MinuteStatus.AHEAD)
-        for minute in range(first, first + formatting.MINUTES_A_DAY)
+        for minute in range(first, first + DAY_MINUTES)
     ]
 
 

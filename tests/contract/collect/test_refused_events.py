@@ -64,6 +64,8 @@ BAD_EVENTS = {
     "attribute without a name": encoded(event(**{"": "x"})),
     "attribute an object": encoded(event(extra={})),
     "attribute an array": encoded(event(extra=[])),
+    "attribute an integer of more than 32 bits": encoded(event(extra=2**31)),
+    "attribute a negative integer of more than 32 bits": encoded(event(extra=-(2**31) - 1)),
     "attribute a decimal": encoded(event(extra=1.5)),
     "attribute with a control character": encoded(event(extra="\x7f")),
     "attribute too long": encoded(event(extra="x" * 5000)),

@@ -17,12 +17,12 @@ from pipelines.control.observe.alarms.formatting import counted, listed, moment,
 from pipelines.control.observe.alarms.inputs import Finding, Inputs
 from pipelines.control.observe.alarms.loss_rules import tenants
 from shared.contracts.alarms import AlarmKind
-from shared.contracts.counts import GOOD_SHARE
+from shared.contracts.counts import BUDGET_SHARE, GOOD_SHARE
+from shared.contracts.cut import cut
 from shared.contracts.documents import WARM_UP
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import MinuteCard
 
-BUDGET_SHARE: Final = 0.001
 """The error budget, as a share of a day's minutes."""
 
 UNSETTLED_MINUTES: Final = 15
@@ -79,5 +79,5 @@ def _text(slow: Sequence[MinuteCard], end: int, window: Window) -> str:
         f"{counted(len(spent), 'minute')} of the last {window.long} with less than {percent(GOOD_SHARE)} "
         f"good deliveries, {_rate(slow, end, window.long):.1f} times what three nines a day allow: "
         f"{listed(moment(card.minute) for card in reversed(spent))}; "
-        f"the worst had {percent(worst.sli or 0.0)}"
+        f"the worst had {cut(100 * (worst.sli or 0.0), 2)} %"
     )

@@ -10,12 +10,9 @@ import msgspec
 from pipelines.control.observe.ledger.minute_sums import Lags
 from pipelines.control.observe.scorecards.loss_table import merged_rows, percent
 from pipelines.control.observe.scorecards.node_lags import end_to_end, inside, node_lags
-from shared.contracts.counts import summed
+from shared.contracts.counts import BUDGET_MINUTES, summed
 from shared.contracts.scorecard import DayCard, DayMark, MinuteCard, MinuteMark, SpentMinute
-
-DAY_MINUTES: Final = 1_440
-BUDGET_MINUTES: Final = 1.44
-"""Minutes that three nines a day allow to be spent."""
+from shared.contracts.timestamps import DAY_MINUTES
 
 MOST_NINES: Final = 9.0
 """The nines of a day without a spent minute."""

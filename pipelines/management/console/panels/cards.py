@@ -32,7 +32,7 @@ def minute_card(card: MinuteCard) -> Markup:
     state = status_styles.state_of(card)
     facts = _counts(card, _MINUTE_COUNTS)
     facts += [_fact("loss", str(formatting.percent(card.loss_percent)), "loss_percent")]
-    facts += [_fact("share in time", str(formatting.share(card.sli)), "sli")]
+    facts += [_fact("share in time", str(formatting.good_share(card.sli)), "sli")]
     return joined(
         tag(
             "p",

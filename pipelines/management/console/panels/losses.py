@@ -55,7 +55,7 @@ def _row(card: MinuteFigures) -> Markup:
         *_counts(card, _FINDINGS, "bad"),
         number(str(formatting.percent(card.loss_percent)), "loss_percent", "bad" if card.lost else "zero"),
         *_counts(card, _COUNTS),
-        number(str(formatting.share(card.sli)), "sli", "bad" if card.spent else ""),
+        number(str(formatting.good_share(card.sli)), "sli", "bad" if card.spent else ""),
         number(str(formatting.lag(card.end_to_end.p95)), "p95"),
         data_pick=card.minute,
         data_key=f"minute-{card.minute}",

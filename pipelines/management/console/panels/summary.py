@@ -5,6 +5,7 @@ from pipelines.management.console.formatting import Figure
 from pipelines.management.console.html import Markup, joined, tag
 from pipelines.management.console.panels.base import write
 from pipelines.management.console.poller import Snapshot
+from shared.contracts.counts import BUDGET_MINUTES
 
 
 def tile(name: str, title: str, figure: Figure, note: str, style: str = "") -> Markup:
@@ -50,7 +51,7 @@ def tiles(snapshot: Snapshot) -> Markup:
             "left",
             "Left to spend today",
             formatting.minutes_left(day.left),
-            f"of {formatting.BUDGET_MINUTES} min a day",
+            f"of {BUDGET_MINUTES:g} min a day",
             "bad" if day.left < 0 else "",
         ),
     )

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.management.console import formatting
+from shared.contracts.timestamps import DAY_MINUTES
 
 
 @pytest.mark.parametrize(
@@ -26,6 +27,16 @@ def test_percentages(value: float, text: str) -> None:
 @given(st.floats(0, 100, exclude_min=True, exclude_max=True))
 def test_small_shares_are_never_shown_as_zero_nor_as_all(value: float) -> None:
     assert formatting.percent(value).text not in ("0", "100", "")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "\u2013 %"), (1.0, "100 %"), (0.95, "95 %"), (0.949_999_7, "94.999 %"), (0.0, "0 %")],
+)
+def test_a_minute_that_is_spent_is_not_shown_with_the_share_that_was_promised(
+    value: float | None, text: str
+) -> None:
+    assert str(formatting.good_share(value)) == text
 
 
 @pytest.mark.parametrize(
@@ -76,4 +87,4 @@ def test_times_are_utc() -> None:
 @given(st.integers(0, 60_000_000))
 def test_a_minute_lies_in_its_day(minute: int) -> None:
     first = formatting.first_minute(formatting.day_of(minute))
-    assert first <= minute < first + formatting.MINUTES_A_DAY
+    assert first <= minute < first + DAY_MINUTES

@@ -109,6 +109,11 @@ def test_any_attributes_at_all_are_taken_or_refused(members: dict[str, object]) 
         assert all(name.isascii() and name.isalnum() for name in found.item.attributes)
 
 
+def test_integers_of_32_bits_are_taken() -> None:
+    attributes = take(raw_event("1", a=2**31 - 1, b=-(2**31))).attributes
+    assert (attributes["a"], attributes["b"]) == ("2147483647", "-2147483648")
+
+
 def test_numbers_and_booleans_become_canonical_text() -> None:
     attributes = take(raw_event("1", a=-7, b=True, c=False, d=None)).attributes
     assert {name: attributes.get(name) for name in "abcd"} == {
