@@ -1,13 +1,13 @@
 """A console that browsers reach by TLS: what it shows before a sign-in, to whom, and until when."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.console.conftest import UNUSED_PORT, Open, StartConsole
-from tests.console.console_process import ConsoleProcess, running_console
+from tests.console.console_process import ConsoleProcess
 from tests.contract.management.api_process import ApiProcess
 from tests.harness.waiting import eventually
 
@@ -36,13 +36,10 @@ def revoke(api: ApiProcess, token_id: str) -> None:
     assert api.ask("DELETE", f"/v1/tokens/{token_id}").status == 204
 
 
-@pytest.fixture(scope="module")
-def console(api: ApiProcess, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess]:
+@pytest.fixture
+def console(start_console: StartConsole, api: ApiProcess) -> ConsoleProcess:
     """One that asks seldom whether open pages may go on; observe is away."""
-    settings = {"api": api.url, "public_url": PUBLIC, "access_seconds": "600"}
-    log = tmp_path_factory.mktemp("public") / "console.log"
-    with running_console(UNUSED_PORT, log, **settings) as process:
-        yield process
+    return start_console(UNUSED_PORT, api=api.url, public_url=PUBLIC, access_seconds="600")
 
 
 def meter(console: ConsoleProcess, who: dict[str, str], open_page: Open) -> Page:
