@@ -24,6 +24,7 @@ from shared.contracts.rollout_plan import Rollout
 from shared.contracts.rollouts import DECIDER, RolloutCard, RolloutPhase, RolloutState, state_key
 from shared.dynamodb.activity_reader import ActivityReader
 from shared.dynamodb.activity_register import ActivityRegister, Waits
+from shared.dynamodb.client import StoreError
 from shared.dynamodb.document_rows import DOCUMENT, TENANT
 from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.lease import Lease
@@ -131,6 +132,11 @@ class Rig:
         (state,) = self.store.states().values()
         return state
 
+    def is_at(self, phase: RolloutPhase, share: float, reason: str = "") -> bool:
+        """Whether the only pipe is there, for a reason that has these words."""
+        found = list(self.store.states().values())
+        return [(each.state, each.share, reason in each.reason) for each in found] == [(phase, share, True)]
+
 
 @pytest.fixture
 def rig(endpoint: str, table: DocumentTable) -> Rig:
@@ -190,8 +196,8 @@ def test_a_release_that_begins_while_a_step_is_written_waits_until_it_is_over(ri
 
 
 def test_a_step_lets_a_release_go_first_that_had_to_wait_for_another(rig: Rig) -> None:
-    process = begun(rig)
-    process.store.before = lambda: [rig.begins(side) for side in SIDES] and None
+    process, found = begun(rig), list[Activity | Waits]()
+    process.store.before = lambda: found.extend(rig.begins(side) for side in SIDES)
     process.turn()
     rig.due()
     process.store.before = lambda: None
@@ -314,20 +320,32 @@ def working(rig: Rig, observe_url: str) -> Iterator[RolloutStore]:
 
 
 def test_a_worker_waits_while_a_release_is_under_way_and_goes_up_after_it(rig: Rig) -> None:
-    key = next(iter(rig.pipes))
-
-    def is_at(phase: RolloutPhase, share: float, reason: str) -> bool:
-        state = rig.store.states().get(key)
-        return state is not None and (state.state, state.share) == (phase, share) and reason in state.reason
-
     with scripted_observe() as observe, working(rig, observe.url):
         observe.say(1_000)
-        eventually(lambda: is_at(RolloutPhase.RISING, 1, "1,000 events"), WAIT_SECONDS, "it began")
+        eventually(lambda: rig.is_at(RolloutPhase.RISING, 1, "1,000 events"), WAIT_SECONDS, "it began")
         release = rig.begins("blue", lease_seconds=PLAN.every_ms)
         assert isinstance(release, Activity)
         rig.seconds += 1 + PLAN.every_ms / 1_000
         said = "side blue is being worked on by its operator"
-        eventually(lambda: is_at(RolloutPhase.WAITING, 1, said), WAIT_SECONDS, "it waits for the release")
+        eventually(lambda: rig.is_at(RolloutPhase.WAITING, 1, said), WAIT_SECONDS, "it waits for the release")
         rig.registers["blue"].end(release)
-        eventually(lambda: is_at(RolloutPhase.RISING, 10, ""), WAIT_SECONDS, "it goes up")
+        eventually(lambda: rig.is_at(RolloutPhase.RISING, 10), WAIT_SECONDS, "it goes up")
         eventually(lambda: rig.acting() == [], WAIT_SECONDS, "the step is over")
+
+
+def test_a_worker_ends_what_the_table_did_not_let_it_end(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    ends, refused = ActivityRegister.end, list[Activity]()
+
+    def end(register: ActivityRegister, held: Activity) -> None:
+        if not refused:
+            refused.append(held)
+            raise StoreError("the table does not answer")
+        ends(register, held)
+
+    monkeypatch.setattr(ActivityRegister, "end", end)
+    with scripted_observe() as observe, working(rig, observe.url):
+        observe.say(1_000)
+        eventually(lambda: rig.is_at(RolloutPhase.RISING, 1, "1,000 events"), WAIT_SECONDS, "it began")
+        rig.seconds += 1 + PLAN.every_ms / 1_000
+        eventually(lambda: rig.is_at(RolloutPhase.RISING, 10), WAIT_SECONDS, "it goes up")
+        eventually(lambda: refused and rig.acting() == [], WAIT_SECONDS, "the step is over")
