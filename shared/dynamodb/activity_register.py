@@ -99,17 +99,18 @@ class ActivityRegister:
             lease_seconds: after so long without `renew` it is over.
             forced: an operator lets it through.
         """
-        wanted = Activity(
-            id=uuid4().hex[:12],
-            action=action,
-            reason=reason,
-            phase=phase,
-            owner=self._owner,
-            fence=0,
-            since_ms=self._clock(),
-            lease_seconds=lease_seconds,
-        )
+        wanted = self._new(action, reason, phase, lease_seconds)
         return self._until_alone(lambda: self._decided(wanted, None, health, forced=forced))
+
+    def begin_without_wish(
+        self, action: Action, reason: str, health: Stability, *, lease_seconds: float = LEASE_SECONDS
+    ) -> Activity | Waits:
+        """Begin an action if it may begin now; arguments as of `begin`.
+
+        For what holds up nothing while it waits itself: it asks again soon, and lets older wishes go first.
+        """
+        wanted = self._new(action, reason, "", lease_seconds)
+        return self._until_alone(lambda: self._begun_or_refused(wanted, health))
 
     def advance(self, held: Activity, action: Action, phase: str, health: Stability) -> Activity | Waits:
         """Go on to another action in the place of one that is held, if that may begin now.
@@ -145,6 +146,23 @@ class ActivityRegister:
         """An item for a DynamoDB transaction, which fails once the activity is over."""
         return rows.there(self._table, self._side, held)
 
+    def _new(self, action: Action, reason: str, phase: str, lease_seconds: float) -> Activity:
+        return Activity(
+            id=uuid4().hex[:12],
+            action=action,
+            reason=reason,
+            phase=phase,
+            owner=self._owner,
+            fence=0,
+            since_ms=self._clock(),
+            lease_seconds=lease_seconds,
+        )
+
+    def _begun_or_refused(self, wanted: Activity, health: Stability) -> Activity | Waits | None:
+        found = self.look()
+        reasons = self._reasons(wanted.action, found, health) or self._yields(wanted.action, found, health)
+        return Waits(reasons) if reasons else self._begun(wanted, None, None, found)
+
     def _decided(
         self, wanted: Activity, held: Activity | None, health: Stability, *, forced: bool
     ) -> Activity | Waits | None:
@@ -152,15 +170,27 @@ class ActivityRegister:
         found = self.look()
         if held is not None and held not in found.activities:
             raise LostError(f"{held} was given up: it was silent for {held.lease_seconds:.0f} s")
-        others = [each for each in found.activities if each.owner != self._owner]
         own = self._own_wish(found, wanted.action)
-        older = [each for each in found.wishes if each.owner != self._owner and _before(each, own)]
-        reasons = reasons_to_wait(wanted.action, others, health, forced=forced)
+        reasons = self._reasons(wanted.action, found, health, forced=forced)
         if held is None and not forced:  # one that yielded in its midst would wait for those who wait for it
-            reasons = reasons or yields_to(wanted.action, older, health)
+            reasons = reasons or self._yields(wanted.action, found, health, own)
         if reasons:
             return Waits(reasons) if self._wish(wanted, own, found.serial) else None
         return self._begun(wanted, held, own, found)
+
+    def _reasons(
+        self, action: Action, found: Register, health: Stability, *, forced: bool = False
+    ) -> Sequence[str]:
+        """What others do that an action has to wait for."""
+        others = [each for each in found.activities if each.owner != self._owner]
+        return reasons_to_wait(action, others, health, forced=forced)
+
+    def _yields(
+        self, action: Action, found: Register, health: Stability, own: Activity | None = None
+    ) -> Sequence[str]:
+        """Others' wishes that are older than one's own, and that an action would hold up."""
+        older = [each for each in found.wishes if each.owner != self._owner and _before(each, own)]
+        return yields_to(action, older, health)
 
     def _begun(
         self, wanted: Activity, held: Activity | None, own: Activity | None, found: Register

@@ -1,6 +1,8 @@
 """The states of ramp-ups in the table `documents`, and what each side's meter says of them."""
 
 from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -45,8 +47,23 @@ class RolloutStore:
             state: as it was read, or changed.
             side: whose provisioner writes; empty for a request.
         """
-        following = replace(state, revision=state.revision + 1, side=side)
+        following = _next(state, side)
         return following if self._states.put_after(ROLLOUTS, key, following, state.revision) else None
+
+    def put_guarded(
+        self, key: str, state: RolloutState, side: str, guards: Sequence[dict[str, Any]]
+    ) -> RolloutState | None:
+        """As `put`; None also if a guard failed, or another transaction came in between.
+
+        Args:
+            key: `state_key` of its pipe.
+            state: as it was read, or changed.
+            side: whose provisioner writes.
+            guards: items of a transaction that fail once the writer's activities are over.
+        """
+        following = _next(state, side)
+        items = [self._states.revised(ROLLOUTS, key, following, state.revision), *guards]
+        return following if self._states.transact(items) else None
 
     def forget(self, key: str) -> None:
         """Delete a state and its cards."""
@@ -65,3 +82,7 @@ class RolloutStore:
     def put_card(self, key: str, side: str, card: RolloutCard) -> None:
         """Write a side's card over its former one."""
         self._cards.put(ROLLOUT_CARDS, card_key(key, side), card)
+
+
+def _next(state: RolloutState, side: str) -> RolloutState:
+    return replace(state, revision=state.revision + 1, side=side)

@@ -155,6 +155,13 @@ class DocumentTable:
             ),
         ]
 
+    def acting(self) -> list[Statement]:
+        """The same, and write on the condition that an activity in a side's register is still one's own."""
+        condition = Statement(
+            sid="Steps", actions=["dynamodb:ConditionCheckItem"], resources=[self.table_arn]
+        )
+        return [*self.statements(), condition]
+
     def reading(self) -> list[Statement]:
         """Read the register of activities, which is beside the documents."""
         return [
@@ -192,7 +199,7 @@ def workload_identities(
     other_statements = {
         "spark": [*checkpoints.statements(), *secret_statements(secrets_arn)],
         "audit": checkpoints.statements(),
-        "provision": documents.statements(),
+        "provision": documents.acting(),
         "api": documents.statements(),
         "observe": [*scorecards.statements(), *documents.reading(), *secret_statements(secrets_arn)],
     }

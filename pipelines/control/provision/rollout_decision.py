@@ -26,6 +26,7 @@ GONE_MS: Final = 600_000
 """A side whose card is older than this is taken for switched off."""
 
 _SILENT: Final = "the meter does not answer"
+_OPERATED: Final = "is being worked on by its operator"
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
@@ -84,8 +85,18 @@ def side_obstacle(others: Iterable[Activity], health: Stability) -> str:
     if not health.stable:
         return "is not stable"
     if reasons_to_wait(Action.RAMP_STEP, others, health):
-        return "is being worked on by its operator"
+        return _OPERATED
     return ""
+
+
+def operated(side: str) -> str:
+    """Why a step up waits while others act on a side, in words that any customer may read."""
+    return f"side {side} {_OPERATED}"
+
+
+def living_sides(cards: Mapping[str, RolloutCard], now_ms: int) -> frozenset[str]:
+    """Sides that are not taken for switched off."""
+    return frozenset(side for side, card in cards.items() if now_ms - card.at_ms <= GONE_MS)
 
 
 def decided(rollout: Rollout, state: RolloutState, known: Evidence, now_ms: int) -> RolloutState:

@@ -7,10 +7,11 @@ from typing import Final
 from msgspec.structs import replace
 
 from pipelines.control.provision.meter_client import MeterClient
-from pipelines.control.provision.rollout_decision import decided, evidence, side_obstacle
+from pipelines.control.provision.rollout_decider import RolloutDecider
+from pipelines.control.provision.rollout_decision import side_obstacle
 from shared.contracts.diamond.stability import SILENT
 from shared.contracts.documents import Pipe
-from shared.contracts.rollouts import MOVING, RolloutCard, RolloutState, standing, state_key
+from shared.contracts.rollouts import MOVING, RolloutCard, RolloutState, state_key
 from shared.contracts.scorecard import PipeCard
 from shared.dynamodb.activity_reader import ActivityReader
 from shared.dynamodb.client import StoreError
@@ -32,6 +33,7 @@ class RolloutWorker:
         *,
         side: str,
         store: RolloutStore,
+        decider: RolloutDecider,
         meter: MeterClient,
         activities: ActivityReader,
         lease: RenewedLease,
@@ -39,13 +41,11 @@ class RolloutWorker:
         seconds: float,
     ) -> None:
         """Work when `want` has said on what; `seconds` between two turns."""
-        self._side, self._store, self._meter, self._activities = side, store, meter, activities
+        self._side, self._store, self._decider = side, store, decider
+        self._meter, self._activities = meter, activities
         self._lease, self._clock, self._seconds = lease, clock, seconds
         self._wanted: Sequence[Pipe] | None = None
         self._written: dict[str, RolloutCard] = {}
-        self._strays: set[str] = set()
-        """States without a pipe, at the last turn."""
-
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="rollouts", daemon=True)
 
@@ -74,40 +74,15 @@ class RolloutWorker:
                 _log.exception("rollouts wait: unexpected error")
 
     def _turn(self) -> None:
+        self._decider.let_go()  # also of a process that does not decide any more
         wanted = self._wanted
         if wanted is None:
             self._lease.give_up()
             return
         pipes = {state_key(pipe.tenant, pipe.name): pipe for pipe in wanted}
         if self._lease.held():
-            self._decide(pipes)
+            self._decider.decide(pipes)
         self._report(pipes)
-
-    def _decide(self, pipes: Mapping[str, Pipe]) -> None:
-        states, now_ms = self._store.states(), self._clock()
-        cards = self._store.cards() if pipes else {}
-        for key, pipe in pipes.items():
-            assert pipe.rollout is not None
-            former = states.get(key)
-            state = standing(pipe.rollout, former, now_ms)
-            if state is former:
-                state = decided(pipe.rollout, state, evidence(state, cards.get(key, {}), now_ms), now_ms)
-            if state != former:
-                self._write(key, former, state)
-        self._forget(states.keys() - pipes.keys())
-
-    def _write(self, key: str, former: RolloutState | None, state: RolloutState) -> None:
-        if self._store.put(key, state, self._side) is None:
-            return  # somebody asked for something: the next turn starts from that
-        if former is None or (former.state, former.step) != (state.state, state.step):
-            said = {"pipe": key, "state": state.state, "share": state.share, "reason": state.reason}
-            _log.info("rollout", extra=said)
-
-    def _forget(self, strays: set[str]) -> None:
-        """Delete states without a pipe, if they were so at the turn before too."""
-        for key in strays & self._strays:
-            self._store.forget(key)
-        self._strays = strays
 
     def _report(self, pipes: Mapping[str, Pipe]) -> None:
         """Write what this side's meter says of the steps that go on."""

@@ -15,7 +15,9 @@ from pipelines.control.provision.meter_client import MeterClient
 from pipelines.control.provision.metrics import ProvisionMetrics
 from pipelines.control.provision.provisioner import Provisioner
 from pipelines.control.provision.publisher import ConfigPublisher, FencedError
+from pipelines.control.provision.ramp_steps import RampSteps
 from pipelines.control.provision.reconciliation import is_whole, wanted
+from pipelines.control.provision.rollout_decider import RolloutDecider
 from pipelines.control.provision.rollout_worker import RolloutWorker
 from pipelines.control.provision.settings import ProvisionSettings
 from pipelines.control.provision.status_writer import StatusWriter
@@ -24,6 +26,7 @@ from shared.contracts.document_status import DocumentStatus
 from shared.contracts.rollouts import DECIDER
 from shared.contracts.topics import Topic
 from shared.dynamodb.activity_reader import ActivityReader
+from shared.dynamodb.activity_register import LEASE_SECONDS, ActivityRegister
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.document_rows import DOCUMENT, TENANT
 from shared.dynamodb.document_table import DocumentTable
@@ -61,15 +64,7 @@ class Provision:
         self._topic = exact_config_table(settings.bootstrap, f"hifi-{settings.side}-{NODE}")
         self._lease = self._lease_of(f"{NODE}/{settings.side}")
         self._rollout_store = RolloutStore(*place)
-        self._rollouts = RolloutWorker(
-            side=settings.side,
-            store=self._rollout_store,
-            meter=MeterClient(settings.observe_url),
-            activities=ActivityReader(*place, side=settings.side, clock=clock, monotonic=monotonic),
-            lease=self._lease_of(DECIDER),
-            clock=clock,
-            seconds=settings.rollout_seconds,
-        )
+        self._rollouts = self._new_rollouts(place)
         self._leader: Provisioner | None = None
         self._table_answers = self._adopted = self._whole = False
         self._reader = CatalogueReader(self._table)
@@ -94,7 +89,27 @@ class Provision:
             tail.stop()
         self._topic.stop()
 
-    def _lease_of(self, what: str) -> RenewedLease:
+    def _new_rollouts(self, place: tuple[str, str | None]) -> RolloutWorker:
+        """The lease's thread keeps activities alive too: many steps may take long to write."""
+        side, store, owner = self._settings.side, self._rollout_store, f"{NODE}-{uuid4().hex[:12]}"
+        clock, monotonic = self._clock, self._monotonic
+
+        def register_of(each: str) -> ActivityRegister:
+            return ActivityRegister(*place, side=each, owner=owner, clock=clock, monotonic=monotonic)
+
+        steps = RampSteps(register_of)
+        return RolloutWorker(
+            side=side,
+            store=store,
+            decider=RolloutDecider(side=side, store=store, steps=steps, clock=clock),
+            meter=MeterClient(self._settings.observe_url),
+            activities=ActivityReader(*place, side=side, clock=clock, monotonic=monotonic),
+            lease=self._lease_of(DECIDER, also=steps.beat),
+            clock=clock,
+            seconds=self._settings.rollout_seconds,
+        )
+
+    def _lease_of(self, what: str, also: Callable[[], None] = lambda: None) -> RenewedLease:
         seconds = self._settings.lease_seconds
         lease = Lease(
             self._settings.documents_table,
@@ -106,9 +121,10 @@ class Provision:
         )
         return RenewedLease(
             lease,
-            renew_seconds=seconds / RENEWALS,
+            renew_seconds=min(seconds, LEASE_SECONDS) / RENEWALS,
             work_seconds=self._settings.longest_look_seconds,
             monotonic=self._monotonic,
+            also=also,
         )
 
     def _tail(self, topic: Topic, window_ms: int, take: Callable[[list[Message]], None]) -> Tail:

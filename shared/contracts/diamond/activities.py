@@ -28,7 +28,7 @@ class Action(StrEnum):
     """Bring documents to the side's topic. No process asks for it: that happens whatever the side does."""
 
     RAMP_STEP = "ramp step"
-    """Raise the share of a pipe, and see how it does."""
+    """Raise the shares of pipes. Under way while that is written, not while they are watched afterwards."""
 
     REPLACE_CODE = "replace code"
     """Start other code on the side."""

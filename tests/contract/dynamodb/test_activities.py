@@ -59,10 +59,13 @@ class Process:
         return self.held is not None and self.now() - self.beat_at <= LEASE
 
     def begin(self, action: Action) -> Activity | Waits:
-        found = self.register.begin(action, "test", self.diamond.health, lease_seconds=LEASE)
+        """As the actors do: a ramp step leaves no wish."""
+        wishes = action is not Action.RAMP_STEP
+        begin = self.register.begin if wishes else self.register.begin_without_wish
+        found = begin(action, "test", self.diamond.health, lease_seconds=LEASE)
         if isinstance(found, Activity):
             self.held, self.beat_at, self.wish = found, self.now(), None
-        else:
+        elif wishes:
             self.wish = action
         return found
 

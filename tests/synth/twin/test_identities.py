@@ -209,6 +209,8 @@ def test_the_provisioner_reads_foundations_documents_and_alone_writes_in_transac
         allowed = {each["Sid"]: each for each in _allowed(stack, "provision")}
         (table,) = allowed["Documents"]["Resource"]
         assert table.rpartition("/")[2] in tables
+        steps = allowed["Steps"]
+        assert (steps["Action"], steps["Resource"]) == (["dynamodb:ConditionCheckItem"], [table])
         (transaction,) = allowed["KafkaTransact"]["Resource"]
         assert kafka_resource(stack, transaction) == ("transactional-id", "hifi-*-provision")
         others = set(_associations(stack)) - {"provision"}

@@ -1,0 +1,78 @@
+"""Decides on the ramp-ups of all sides, one look at a time."""
+
+from collections.abc import Mapping, Sequence
+
+from pipelines.control.provision.ramp_steps import Granted, RampSteps
+from pipelines.control.provision.rollout_decision import operated
+from pipelines.control.provision.rollout_moves import Move, moved, shown_steps
+from shared.contracts.documents import Pipe
+from shared.contracts.rollouts import RolloutState
+from shared.dynamodb.rollout_store import RolloutStore
+from shared.runtime.clock import Clock
+from shared.runtime.logging import get_logger
+
+_log = get_logger(__name__)
+
+
+class RolloutDecider:
+    """Of the process that holds the lease. Belongs to one thread; methods raise StoreError."""
+
+    def __init__(self, *, side: str, store: RolloutStore, steps: RampSteps, clock: Clock) -> None:
+        """`side` is the one that this process publishes on."""
+        self._side, self._store, self._steps, self._clock = side, store, steps, clock
+        self._strays: set[str] = set()
+        """States without a pipe, at the last look."""
+
+    def let_go(self) -> None:
+        """End what the last look could not end."""
+        self._steps.end()
+
+    def decide(self, pipes: Mapping[str, Pipe]) -> None:
+        """Move the ramp-ups of pipes on, when it has let go; `pipes` by `state_key`."""
+        states, now_ms = self._store.states(), self._clock()
+        cards = self._store.cards() if pipes else {}
+        rising = []
+        for key, pipe in pipes.items():
+            assert pipe.rollout is not None
+            move = moved(key, pipe.rollout, states.get(key), cards.get(key, {}), now_ms)
+            if move.rises:
+                rising.append(move)
+            else:  # first of all: what goes down waits for nothing
+                self._write(move)
+        if rising:
+            self._rise(rising, now_ms)
+        self._forget(states.keys() - pipes.keys())
+
+    def _rise(self, moves: Sequence[Move], now_ms: int) -> None:
+        """Write steps up while each side's register has them, or that they wait."""
+        sides = frozenset({self._side}).union(*(move.sides for move in moves))
+        found = self._steps.begin(sides, shown_steps(moves))
+        if not isinstance(found, Granted):
+            _log.info("steps up wait", extra={"side": found.side, "reasons": list(found.reasons)})
+            for move in moves:
+                self._write(move.waiting(operated(found.side), now_ms))
+            return
+        try:
+            for move in moves:
+                written = self._store.put_guarded(move.key, move.after, self._side, found.guards)
+                self._note(move.former, written, move.key)
+        finally:
+            self._steps.end()
+
+    def _write(self, move: Move) -> None:
+        if move.after != move.former:
+            self._note(move.former, self._store.put(move.key, move.after, self._side), move.key)
+
+    def _note(self, former: RolloutState | None, state: RolloutState | None, key: str) -> None:
+        """Log what was written; None if another write came first: the next look starts from that."""
+        if state is None:
+            return
+        if former is None or (former.state, former.step) != (state.state, state.step):
+            said = {"pipe": key, "state": state.state, "share": state.share, "reason": state.reason}
+            _log.info("rollout", extra=said)
+
+    def _forget(self, strays: set[str]) -> None:
+        """Delete states without a pipe, if they were so at the look before too."""
+        for key in strays & self._strays:
+            self._store.forget(key)
+        self._strays = strays
