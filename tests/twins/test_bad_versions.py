@@ -17,9 +17,9 @@ from shared.contracts.release_steps import Step
 from shared.contracts.releases import Finding, Release
 from tests.harness.bad_versions import Fault, bad_version
 from tests.harness.live_twins import LiveTwins
+from tests.harness.memory_recording import MemoryReading, heavy_since_ms, recorded_memory
 from tests.harness.waiting import eventually
 from tests.twins.customer import BATCH, RATE, Customer
-from tests.twins.memory_recording import MemoryReading, heavy_since_ms, recorded_memory
 from tests.twins.releases import REPLAYED, Releases
 
 pytestmark = [pytest.mark.proof, pytest.mark.timeout(3_600)]

@@ -10,11 +10,11 @@ import pytest
 from scripts.local.twins.versions import commit_of
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.release_steps import Step
+from tests.harness.customer_minutes import spent_together
+from tests.harness.edge_traffic import EdgeTraffic
 from tests.harness.live_twins import LiveTwins
 from tests.harness.waiting import eventually
 from tests.twins.customer import BATCH, RATE, Customer
-from tests.twins.edge_traffic import EdgeTraffic
-from tests.twins.minutes import spent_together
 from tests.twins.releases import REPLAYED, Releases
 
 pytestmark = [pytest.mark.proof, pytest.mark.timeout(3_600)]

@@ -8,10 +8,10 @@ import pytest
 
 from scripts.local.twins.backend import LocalBackend
 from scripts.local.warmup.warmup import WARM_UP_SECONDS
+from tests.harness.customer_minutes import whole_minutes
 from tests.harness.live_twins import LiveTwins
 from tests.harness.waiting import eventually
 from tests.twins.customer import Customer
-from tests.twins.minutes import whole_minutes
 
 pytestmark = [pytest.mark.proof, pytest.mark.timeout(3_600)]
 

@@ -8,9 +8,9 @@ import pytest
 
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import MinuteCard
+from tests.harness.customer_minutes import spent_together
+from tests.harness.memory_recording import MemoryReading, heavy_since_ms, recorded_memory
 from tests.harness.waiting import eventually
-from tests.twins.memory_recording import MemoryReading, heavy_since_ms, recorded_memory
-from tests.twins.minutes import spent_together
 
 TRAFFIC_MS = 10 * MINUTE_MS + 40_000
 """In the midst of a minute."""

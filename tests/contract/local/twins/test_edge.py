@@ -23,8 +23,8 @@ from scripts.local.twins.runtime_api import HaproxyError, RuntimeApi, ServerStat
 from scripts.local.twins.traffic import LocalTraffic, NotTakingError, PinnedTenant
 from shared.contracts.documents import SEALED_PREFIX, key_digest
 from shared.contracts.side_weights import WrongWeightsError
+from tests.harness.edge_traffic import EdgeTraffic
 from tests.harness.waiting import eventually
-from tests.twins.edge_traffic import EdgeTraffic
 
 pytestmark = pytest.mark.skipif(haproxy() is None, reason="haproxy is not installed: scripts/setup.sh edge")
 

@@ -8,11 +8,12 @@ from typing import Final, TypeVar
 from scripts.local.twins.place import Twins
 from scripts.local.twins.traffic import LocalTraffic
 from tests.harness.waiting import eventually
-from tests.twins.releases import RELEASE_SECONDS
 
 T = TypeVar("T")
 
 _EVERY_SECONDS: Final = 0.1
+_MOST_SECONDS: Final = 1_500
+"""As long as a release may take: a side that is parked is started first."""
 
 
 class EdgeTraffic:
@@ -36,7 +37,7 @@ class EdgeTraffic:
             running = pool.submit(command)
             eventually(
                 lambda: running.done() or self._has_all(side),
-                RELEASE_SECONDS,
+                _MOST_SECONDS,
                 f"{side} has all traffic",
                 every=_EVERY_SECONDS,
             )
