@@ -25,7 +25,8 @@ def _readings(*seconds_and_sizes: tuple[int, int, int]) -> Sequence[MemoryReadin
 
 
 def test_a_leak_counts_from_the_beginning_of_the_first_minute_with_a_reading_that_is_too_large() -> None:
-    readings = _readings((0, 90, 100), (30, 129, 99), (70, 131, 98), (80, 125, 98), (130, 200, 97))
+    found_late = (400, 900, 97)
+    readings = _readings((0, 90, 100), (30, 129, 99), (70, 131, 98), (80, 125, 98), found_late)
     assert heavy_since_ms(readings, "green", "blue", TRAFFIC_MS) == 11 * MINUTE_MS
 
 
