@@ -76,7 +76,7 @@ PARTS: Final = (  # checks: the longest first, so that the streams end at about 
     ),
     Part(
         "twins",
-        "two sides behind one port: good versions, switches, patches, under load",
+        "two sides behind one port: good versions, switches, patches, the demo, under load",
         (*_PYTEST, "tests/twins", "--tier", "proof", "-rP", "--ignore", _BAD_VERSIONS),
         measures=True,
     ),

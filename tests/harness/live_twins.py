@@ -13,7 +13,8 @@ import psutil
 import yaml
 
 from scripts.local.ports import free_base
-from scripts.local.process_marks import side_processes
+from scripts.local.process_marks import PROGRAM, side_processes
+from scripts.local.processes.programs import SERVICES
 from scripts.local.twins.place import TWINS_PORTS, Twins
 from shared.contracts.scorecard import MinuteCard
 from tests.harness.command_line import HIFI
@@ -67,6 +68,13 @@ class LiveTwins(LiveProcesses):
         places = {"edge": self.twins.edge.root, **{side.name: side.root for side in self.twins.sides}}
         return {name: sum(_resident(each) for each in side_processes(root)) for name, root in places.items()}
 
+    def chain_memory_bytes(self) -> Mapping[str, int]:
+        """Resident memory of each side's data plane, without brokers and meter: what a version needs."""
+        return {
+            side.name: sum(_resident(each) for each in side_processes(side.root) if _of_chain(each))
+            for side in self.twins.sides
+        }
+
     def next_fence(self) -> int:
         """A fence above all that the sides have seen: the deployer raises its own above it soon."""
         seen = self.twins.edge.root / "fence"
@@ -85,6 +93,13 @@ class LiveTwins(LiveProcesses):
             with suppress(httpx.TransportError):  # a parked side has no observe
                 found += self.minutes(side.name, tenant)
         return found
+
+
+def _of_chain(process: psutil.Process) -> bool:
+    try:
+        return process.environ().get(PROGRAM) in SERVICES
+    except psutil.Error:
+        return False
 
 
 def _resident(process: psutil.Process) -> int:

@@ -7,6 +7,13 @@ import pytest
 
 from tests.harness.live_twins import LiveTwins
 
+_ALONE = "test_demo.py"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The demo's own two sides come and go before those of all other tests start."""
+    items.sort(key=lambda item: item.path.name != _ALONE)
+
 
 @pytest.fixture(scope="session")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveTwins]:

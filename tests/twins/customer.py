@@ -94,6 +94,18 @@ class Customer:
 
         return list(eventually(found, _SETTLED_SECONDS, f"{self.name}: all minutes are settled", every=2))
 
+    def settled_until(self, minute: int) -> Sequence[MinuteCard]:
+        """Cards up to an epoch minute, once it is settled on both sides, which both have events after it."""
+
+        def found() -> Sequence[MinuteCard]:
+            of_sides = [self._live.minutes(side.name, self.name) for side in self._live.twins.sides]
+            if not all(_is_settled(cards, minute) for cards in of_sides):
+                return ()
+            return [card for cards in of_sides for card in cards if card.minute <= minute]
+
+        what = f"{self.name}: minute {minute} is settled on both sides"
+        return list(eventually(found, _SETTLED_SECONDS, what, every=2))
+
     def _documents(self, url: str) -> list[dict[str, object]]:
         own = {"name": self.name, "tenant": self.name}
         return [
@@ -101,3 +113,9 @@ class Customer:
             {"kind": "destination", **own, "options": {"url": url}},
             {"kind": "pipe", **own, "source": self.name, "destination": self.name},
         ]
+
+
+def _is_settled(cards: Sequence[MinuteCard], minute: int) -> bool:
+    """Whether a side has judged a minute and all before it; if the minute had no events, one after it."""
+    open_ = any(card.minute <= minute and not card.settled for card in cards)
+    return not open_ and any(card.minute >= minute and card.settled for card in cards)

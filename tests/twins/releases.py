@@ -15,6 +15,9 @@ from tests.harness.waiting import eventually
 
 RELEASE_SECONDS: Final = 1_500
 
+REPLAYED: Final = "goes back to the snapshot; what went through since is replayed"
+"""What is said of the step that sets positions, if all of it could be."""
+
 
 class Releases:
     """The commands, and how long each step of a release took."""
@@ -60,9 +63,9 @@ class Releases:
         found = self._hifi.json("sides")["sides"]
         return {each["side"]: (each["version"], each["share"], each["parked"]) for each in found}
 
-    def undo(self) -> dict[str, Any]:
+    def undo(self, *options: str) -> dict[str, Any]:
         """`hifi rollback` of the release that is under way."""
-        done = self._hifi.run("rollback", timeout=RELEASE_SECONDS)
+        done = self._hifi.run("rollback", *options, timeout=RELEASE_SECONDS)
         assert done.returncode == 0, done.stdout + done.stderr
         release = self.current()
         assert release["step"] == Step.UNDONE, release

@@ -1,21 +1,32 @@
 """`hifi switch`, `deploy`, `rollback`, `burst` and `sides` on two real sides, under load."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
 from scripts.local.twins.versions import commit_of
+from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.release_steps import Step
+from tests.harness.customer_minutes import spent_together
+from tests.harness.edge_traffic import EdgeTraffic
 from tests.harness.live_twins import LiveTwins
+from tests.harness.waiting import eventually
 from tests.twins.customer import BATCH, RATE, Customer
-from tests.twins.releases import Releases
+from tests.twins.releases import REPLAYED, Releases
 
 pytestmark = [pytest.mark.proof, pytest.mark.timeout(3_600)]
 
 MOST_DEPLOY_SECONDS: Final = 360
 MOST_ROLLBACK_SECONDS: Final = 10
+"""From before `hifi rollback` until the edge gives the former side all traffic, which it has half of."""
+
+FIRST_RATE: Final = 30
+"""Of the customer whose events are a version's first traffic: as much as the tenth of all that others try."""
+
+_SHOWN_SECONDS: Final = 60
 
 
 def test_a_version_takes_all_traffic_and_the_former_one_takes_it_back(
@@ -30,7 +41,10 @@ def test_a_version_takes_all_traffic_and_the_former_one_takes_it_back(
         assert releases.serving()[deployed["target"]] == (commit, 100, False)
         assert releases.serving()[deployed["former"]][1:] == (0, True)
         customer.steady()
-        rolled_back = releases.run("rollback")
+        rolled_back, seconds = EdgeTraffic(live.twins).seconds_until_all(
+            deployed["former"], lambda: releases.run("rollback")
+        )
+        sys.stdout.write(f"all traffic on the former side, which was parked, after {seconds:.0f} s\n")
         assert rolled_back["target"] == deployed["former"]
         assert releases.serving()[rolled_back["target"]] == (deployed["former_version"], 100, False)
         assert releases.serving()[deployed["target"]][1:] == (0, True)
@@ -47,23 +61,36 @@ def test_a_version_takes_all_traffic_and_the_former_one_takes_it_back(
 
 
 def test_a_release_that_is_taken_back_gives_its_traffic_back_at_once(live: LiveTwins, tmp_path: Path) -> None:
-    releases = Releases(live)
-    customer = Customer(live, "taken-back", tmp_path, RATE, BATCH)
-    with customer.busy():
-        releases.begin("deploy", commit_of("HEAD"))
+    """Its first traffic is one customer's, and what went through it is processed again."""
+    releases, edge = Releases(live), EdgeTraffic(live.twins)
+    first = Customer(live, "goes-first", tmp_path, FIRST_RATE, BATCH)
+    others = Customer(live, "taken-back", tmp_path, RATE - FIRST_RATE, BATCH)
+    with first.busy(), others.busy():
+        before = edge.requests()
+        releases.begin("deploy", commit_of("HEAD"), "--canary-tenants", first.name)
+        watched = releases.at(Step.WATCH)
+        _takes_alone(live, watched["target"], first, others)
         releases.at(Step.WATCH_HALF)
-        customer.steady()
-        undone = releases.undo()
+        first.steady()
+        undone, seconds = edge.seconds_until_all(watched["former"], lambda: releases.undo("--replay"))
+        sys.stdout.write(f"weights back {seconds:.1f} s after the command\n")
+        went = BATCH * (edge.requests()[undone["target"]] - before[undone["target"]])
         assert releases.serving()[undone["former"]] == (undone["former_version"], 100, False)
         assert releases.serving()[undone["target"]][1:] == (0, True)
-        customer.steady()
-    assert customer.check().lost == ()
-    back = _seconds(undone, Step.GIVE_BACK, Step.GIVE_BACK)
-    sys.stdout.write(f"weights back {back:.1f} s\n")
-    assert back <= MOST_ROLLBACK_SECONDS
+        others.steady()
+    checks = [customer.check() for customer in (first, others)]
+    assert [check.lost for check in checks] == [(), ()]
+    again = sum(check.duplicated for check in checks)
+    sys.stdout.write(f"{went:,} events went through {undone['target']}, {again:,} arrived again\n")
+    assert 0 < again <= went, "doubled beyond the replay"
+    assert _said(undone, Step.CANARY) == f"{first.name} on {undone['target']}"
+    assert _said(undone, Step.REWIND) == REPLAYED
+    assert seconds <= MOST_ROLLBACK_SECONDS
+    assert _spent(first, others) == []
 
 
 def test_the_traffic_changes_sides_opens_both_and_goes_back(live: LiveTwins, tmp_path: Path) -> None:
+    """A side that opens is late with its first events: no minute is spent by both sides' cards together."""
     releases = Releases(live)
     customer = Customer(live, "switches", tmp_path, RATE, BATCH)
     with customer.busy():
@@ -71,14 +98,42 @@ def test_the_traffic_changes_sides_opens_both_and_goes_back(live: LiveTwins, tmp
         version = switched["version"]
         assert releases.serving()[switched["target"]] == (version, 100, False)
         assert releases.serving()[switched["former"]] == (version, 0, True)
-        releases.run("burst", "on")
+        opened = _end(releases.run("burst", "on"), Step.BOTH) // MINUTE_MS
         assert {share for _, share, _ in releases.serving().values()} == {50}
         customer.steady()
+        of_both = customer.settled_until(opened)  # a parked side answers nothing
         releases.run("burst", "off")
         assert releases.serving()[switched["target"]] == (version, 100, False)
         assert releases.serving()[switched["former"]] == (version, 0, True)
         customer.steady()
-    assert customer.check().lost == ()
+    check = customer.check()
+    assert (check.lost, check.duplicated) == ((), 0)
+    since = [card for card in customer.settled_cards() if card.minute > opened]
+    assert spent_together([*of_both, *since]) == []
+
+
+def _takes_alone(live: LiveTwins, side: str, first: Customer, others: Customer) -> None:
+    """A side's own meter counts events of the first customer, and none of the others'."""
+
+    def collected(customer: Customer) -> int:
+        return sum(card.collected for card in live.minutes(side, customer.name))
+
+    eventually(lambda: collected(first), _SHOWN_SECONDS, f"{side} has events of {first.name}", every=1)
+    assert collected(others) == 0
+
+
+def _spent(*customers: Customer) -> Sequence[tuple[str, int]]:
+    """Customer and epoch minute, by the sides that run."""
+    return [
+        (customer.name, card.minute)
+        for customer in customers
+        for card in customer.settled_cards()
+        if card.spent
+    ]
+
+
+def _said(release: dict[str, Any], step: Step) -> str:
+    return str(next(each["said"] for each in release["log"] if each["step"] == step))
 
 
 def _began(release: dict[str, Any], step: Step) -> int:

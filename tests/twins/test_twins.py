@@ -8,18 +8,24 @@ import pytest
 
 from scripts.local.twins.backend import LocalBackend
 from scripts.local.warmup.warmup import WARM_UP_SECONDS
+from tests.harness.customer_minutes import whole_minutes
 from tests.harness.live_twins import LiveTwins
 from tests.harness.waiting import eventually
 from tests.twins.customer import Customer
 
 pytestmark = [pytest.mark.proof, pytest.mark.timeout(3_600)]
 
-RATE = 100
+RATE = 200
+BATCH = 2
+"""A hundred requests a second, as many as other tests of two sides send."""
+
 READY_SECONDS = 900
 DRAIN_SECONDS = 300
 PROVE_SECONDS = 300
 MEGABYTE = 1024**2
 MOST_PARKED_MEGABYTES = 2_048
+MOST_MEGABYTES = 8_192
+"""Of both sides, edge and store, while one side is parked."""
 
 
 class Moves:
@@ -72,7 +78,7 @@ class Moves:
 def test_nothing_is_lost_while_the_traffic_moves_and_a_side_is_parked(
     live: LiveTwins, tmp_path: Path
 ) -> None:
-    moves, customer = Moves(live), Customer(live, "twins", tmp_path, RATE)
+    moves, customer = Moves(live), Customer(live, "twins", tmp_path, RATE, BATCH)
     dark, light = moves.by_traffic()
     version = moves.backend.deployed(light).version
     assert moves.backend.deployed(dark).parked
@@ -80,7 +86,7 @@ def test_nothing_is_lost_while_the_traffic_moves_and_a_side_is_parked(
         moves.wake(dark, version)
         moves.switch(dark, light)
         moves.park(light)
-        customer.steady()
+        alone = whole_minutes()
         parked = live.memory_bytes()
         moves.wake(light, version)
         moves.switch(light, dark)
@@ -88,6 +94,10 @@ def test_nothing_is_lost_while_the_traffic_moves_and_a_side_is_parked(
     sys.stdout.write(f"MiB with {light} parked {_megabytes(parked)}, with both {_megabytes(both)}\n")
     assert customer.check().lost == ()
     assert parked[light] < MOST_PARKED_MEGABYTES * MEGABYTE
+    assert sum(parked.values()) < MOST_MEGABYTES * MEGABYTE
+    cards = [card for card in customer.settled_cards() if card.minute in alone]
+    assert {card.minute for card in cards if card.total} == set(alone)
+    assert [card.minute for card in cards if card.spent] == []
 
 
 def test_doctor_checks_the_edge_and_both_sides(live: LiveTwins) -> None:

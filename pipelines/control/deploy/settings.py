@@ -82,8 +82,9 @@ class DeploySettings(BaseSettings):
     retries_seconds: int = Field(
         90_000,
         ge=0,
-        description="Seconds for which retries that are not due keep a side from being parked; after that "
-        "they wait in its topics until it runs again.",
+        description="Seconds for which events that wait for their next try, due or not, keep a side from "
+        "being parked, counted from when its share became 0; after that they stay in its retry topics until "
+        "it runs again. With 0 they never keep it.",
     )
 
     @property

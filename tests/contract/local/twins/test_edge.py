@@ -23,6 +23,7 @@ from scripts.local.twins.runtime_api import HaproxyError, RuntimeApi, ServerStat
 from scripts.local.twins.traffic import LocalTraffic, NotTakingError, PinnedTenant
 from shared.contracts.documents import SEALED_PREFIX, key_digest
 from shared.contracts.side_weights import WrongWeightsError
+from tests.harness.edge_traffic import EdgeTraffic
 from tests.harness.waiting import eventually
 
 pytestmark = pytest.mark.skipif(haproxy() is None, reason="haproxy is not installed: scripts/setup.sh edge")
@@ -159,6 +160,31 @@ def test_requests_are_shared_as_the_weights_say(running: Running) -> None:
     running.traffic.set_weights(ALL_GREEN)
     assert running.shares() == {"green": 100}
     assert running.traffic.state().former == [{"blue": 75, "green": 25}, ALL_BLUE]
+
+
+def test_how_soon_a_side_has_all_traffic_is_said_by_haproxy_and_not_by_what_is_written_down(
+    running: Running,
+) -> None:
+    watched, haproxy = EdgeTraffic(running.twins), RuntimeApi(running.twins.edge.socket)
+    running.traffic.set_weights(ALL_GREEN)
+    haproxy.set_weight("events", "blue", 1)
+
+    def command() -> str:
+        time.sleep(0.5)
+        haproxy.set_weight("events", "blue", 0)
+        time.sleep(1)
+        return "over"
+
+    began = time.monotonic()
+    done, seconds = watched.seconds_until_all("green", command)
+    assert done == "over"
+    assert 0.5 <= seconds < time.monotonic() - began - 0.2, "before the command was over"
+    running.shares(20)
+    assert watched.requests() == {"blue": 0, "green": 20}
+    with pytest.raises(AssertionError, match="green has all traffic before"):
+        watched.seconds_until_all("green", command)
+    with pytest.raises(AssertionError, match="blue has not all traffic after"):
+        watched.seconds_until_all("blue", lambda: None)
 
 
 def test_weights_that_are_written_down_and_not_in_force_are_put_in_force(running: Running) -> None:
