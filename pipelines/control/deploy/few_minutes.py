@@ -14,8 +14,9 @@ from pipelines.control.deploy.minute_values import MEBIBYTE, Pairs, event_costs
 
 _FACTOR: Final = 2.0
 """Above so many times p95 and CPU an event are much worse. On a machine with ten times its load p95 differed
-by x0.65 to x1.97 between runs at the same rate (docs/testing.md). CPU differs by x1.38 between days, which both
-sides share; the compiler takes a tenth for minutes (docs/performance.md), and readings are seconds apart."""
+by x0.65 to x1.97 between runs at the same rate (docs/testing.md). CPU differs by x1.38 between days, which
+both sides share; the compiler takes a tenth for minutes (docs/performance.md), and readings are seconds
+apart."""
 
 _P95_MS: Final = 200.0
 """And p95 is higher by so much: a micro-batch of transmit and the wait for it take as long."""
