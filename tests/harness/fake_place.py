@@ -46,6 +46,17 @@ _PROVEN_MINUTES: Final = 2
 _CANARY: Final = 1
 """Events of a side's canary in a minute without customers' events."""
 
+_CPU_A_MINUTE: Final = 51.0
+_CPU_AN_EVENT: Final = 0.00011
+"""CPU seconds of a chain of one partition, brokers left out, three events a request (docs/capacity.md)."""
+
+_WARMING_MINUTES: Final = 2
+"""So long after the minute of its start a version still compiles: p95 and CPU are higher."""
+
+_WARMING: Final = 3.5
+_MUCH_MORE: Final = {Bad.HIGHER_P95: 3.5, Bad.COSTLIER: 2.5}
+"""Times what a good version has."""
+
 _TOPIC: Final = "collected/0"
 
 
@@ -79,6 +90,9 @@ class FakePlace:
 
         self.silent_meters: set[str] = set()
         """Sides whose observe does not answer."""
+
+        self.settle_ms = 0
+        """So long after its end a minute is settled."""
 
         self.unreachable: set[str] = set()
         """Sides that do not say what code they have."""
@@ -320,20 +334,22 @@ class FakePlace:
         total = RATE * 60 * shares[side] // 100 or _CANARY
         version, age = world.sides[side].version, minute - world.sides[side].since_ms // MINUTE_MS
         some = total // _ONE_IN
+        warming = _WARMING if age <= _WARMING_MINUTES else 1.0
+        more = {bad: warming * (times if version == bad else 1.0) for bad, times in _MUCH_MORE.items()}
         slow = version.startswith(Bad.SLOWER)
         hidden = some if version == Bad.SLOWER_AND_DROPS else 0
         proven = world.now_ms // MINUTE_MS > minute + _PROVEN_MINUTES
         return SideMinute(
             minute=minute,
-            settled=minute < world.now_ms // MINUTE_MS,
+            settled=begin + MINUTE_MS + self.settle_ms <= world.now_ms,
             total=total,
             good=0 if slow else total - total // 500 - (some if version == Bad.DROPS else 0),
             lost=some if version == Bad.DROPS else hidden * proven,
             under_way=some if version == Bad.SLOWER_AND_HANGS else hidden * (not proven),
             doubled=some if version == Bad.DOUBLES else 0,
             changed=1 if version == Bad.RARE_GARBAGE and total else 0,
-            p95_ms=3_200.0 if slow else 180.0 + minute % 7,
+            p95_ms=3_200.0 if slow else (180.0 + minute % 7) * more[Bad.HIGHER_P95],
             dead={"unreadable": some} if version == Bad.REFUSES else {},
-            cpu_seconds=total * 0.0004,
+            cpu_seconds=(_CPU_A_MINUTE + total * _CPU_AN_EVENT) * more[Bad.COSTLIER],
             memory_bytes=(500 + (60 * age if version == Bad.LEAKS else 0)) * 1024 * 1024,
         )

@@ -36,6 +36,12 @@ class Bad(StrEnum):
     RARE_GARBAGE = "rare garbage"
     REFUSES = "refuses"
     LEAKS = "leaks"
+    HIGHER_P95 = "higher p95"
+    """Its p95 is three and a half times as high, and no event is late."""
+
+    COSTLIER = "costlier"
+    """An event costs two and a half times the CPU."""
+
     UNREADABLE = "unreadable checkpoint"
     NEVER_READY = "never ready"
 

@@ -1,9 +1,10 @@
 """Whether a version does as well as the one that serves: its minutes against the same minutes. Pure.
 
 Shares of events (late, doubled, dead letters by reason) are compared by Fisher's exact test at SHARE_ERROR,
-values a minute as `minute_values` says. A difference counts only if it is also larger than a stated margin,
-so that a large number of events does not turn a trifle into a verdict. A release is looked at once a minute,
-some ten times, by four tests of shares: less than one good version in 250 fails by chance in these.
+values a minute as `minute_values` and `few_minutes` say. A difference counts only if it is also larger than a
+stated margin, so that a large number of events does not turn a trifle into a verdict. A release is looked at
+once a minute, some ten times, by four tests of shares: less than one good version in 250 fails by chance in
+these.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,7 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from pipelines.control.deploy.backend import SideMinute
-from pipelines.control.deploy.minute_values import Pair, costlier, growing, heavier, slower
+from pipelines.control.deploy.few_minutes import heavier, much_costlier, much_slower
+from pipelines.control.deploy.minute_values import Pair, Pairs, costlier, growing, slower
 from pipelines.control.deploy.significance import binomial_greater, fisher_greater
 from shared.contracts.counts import GOOD_SHARE
 from shared.contracts.releases import Finding, Verdict
@@ -61,7 +63,7 @@ def judged(
     ours = [each for each in target if each.minute >= enough.since] if alone else [mine for mine, _ in pairs]
     wrong = _wrongs(target)
     poor = [*_worse_shares([*map(_own, ours)] if alone else ours, [theirs for _, theirs in pairs])]
-    slow = [*slower(pairs), *costlier(pairs), *heavier(pairs), *growing(target)]
+    slow = [*_worse_values(pairs), *growing(target)]
     first, last = (target[0].minute, target[-1].minute) if target else (0, 0)
     bad = [*wrong, *(text for text, _ in poor), *slow]
     if bad:
@@ -83,6 +85,12 @@ def _pairs(target: Sequence[SideMinute], former: Sequence[SideMinute]) -> list[P
     """The minutes in which both had traffic, if both are settled."""
     of_former = {each.minute: each for each in former if each.total and each.settled}
     return [(each, of_former[each.minute]) for each in target if each.settled and each.minute in of_former]
+
+
+def _worse_values(pairs: Pairs) -> Iterator[str]:
+    """Values a minute that are worse than the other side's, in words."""
+    for worse in (slower, much_slower, costlier, much_costlier, heavier):
+        yield from worse(pairs)
 
 
 def _lacking(ours: Sequence[SideMinute], enough: Enough) -> list[str]:

@@ -25,7 +25,7 @@ WARM_UP: Final = "HIFI_WARM_UP_SECONDS"
 
 INSTALL: Final = "scripts/setup.sh edge, or apt-get install haproxy"
 
-_QUICK: Final = {"HIFI_WATCH_MINUTES": "2", "HIFI_HALF_MINUTES": "1", "HIFI_LINGER_SECONDS": "5"}
+QUICK: Final = {"HIFI_WATCH_MINUTES": "2", "HIFI_HALF_MINUTES": "1", "HIFI_LINGER_SECONDS": "5"}
 """On one machine a version is watched for a shorter time, and no name is cached; the environment may say
 otherwise."""
 
@@ -72,7 +72,7 @@ def edge_programs(twins: Twins, store_jars: Path, warm_up_seconds: float) -> lis
 
 def _deploy(twins: Twins, warm_up_seconds: float) -> Program:
     settings = {
-        **unless_set(_QUICK),
+        **unless_set(QUICK),
         "HIFI_BACKEND": "scripts.local.twins.backend:local_backend",
         FOLDER: str(twins.root),
         WARM_UP: str(warm_up_seconds),

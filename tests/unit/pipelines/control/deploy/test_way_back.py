@@ -27,6 +27,8 @@ BAD = {
     Bad.RARE_GARBAGE: (Step.WATCH, "1 events arrived changed"),
     Bad.REFUSES: (Step.WATCH, "0.5 % of 1,800 events are dead letters (unreadable), against 0 %"),
     Bad.LEAKS: (Step.WATCH_HALF, "memory: 740 MiB against 500"),
+    Bad.HIGHER_P95: (Step.WATCH, "p95, ms: "),
+    Bad.COSTLIER: (Step.WATCH, "CPU an event, ms: "),
 }
 
 
