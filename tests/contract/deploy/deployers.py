@@ -86,10 +86,6 @@ class Deployers:
         """A command, run to its end in this process."""
         return Hifi(None, self._settings()).run(*arguments)
 
-    def hifi_process(self, *arguments: str) -> Done:
-        """A command as a process, run to its end."""
-        return HifiProcess(None, self._settings()).run(*arguments)
-
     def begun(self, *arguments: str) -> "subprocess.Popen[str]":
         """A command as a process that runs; it is killed at the end of the test."""
         process = HifiProcess(None, self._settings()).begin(*arguments)

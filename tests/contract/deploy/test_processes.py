@@ -64,7 +64,7 @@ def test_a_deployer_that_hangs_lets_go_of_the_sides_and_disturbs_no_one_if_it_go
 def test_commands_deploy_a_version_follow_it_and_show_both_sides(deployers: Deployers) -> None:
     process = deployers.start()
     eventually(lambda: bool(deployers.store.sides()), SECONDS, "the deployer shows both sides")
-    done = deployers.hifi_process("deploy", NEW)
+    done = deployers.hifi("deploy", NEW)
     assert done.returncode == 0, done.stderr
     assert "watch half (" in done.stderr
     assert "2.0 on green" in done.stdout
