@@ -69,6 +69,13 @@ class HifiProcess(Hifi):
             check=False,
         )
 
+    def begin(self, *arguments: str) -> "subprocess.Popen[str]":
+        """Run it without waiting for its end; its output is to be read by `communicate`."""
+        pipe = subprocess.PIPE
+        return subprocess.Popen(
+            [*HIFI, *arguments, *self._data], env=self.environment, stdout=pipe, stderr=pipe, text=True
+        )
+
 
 def run_here(arguments: Sequence[str], environment: dict[str, str], stdin: str = "") -> Done:
     """Run the command in this process; an exception that is none of its answers is raised."""

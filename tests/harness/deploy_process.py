@@ -1,54 +1,29 @@
-"""The deployer as a process over a fake place in a file, with a clock that runs fast.
+"""A deployer of two sides that do not exist, as a process of its own."""
 
-`python -m tests.harness.deploy_process` is the process; FAKE_PLACE names the file, and FAKE_SPEED how many
-times faster than real time the clock of releases runs.
-"""
-
-import os
-import sys
-import time
+import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
-from pipelines.control.deploy.service import Deploy
-from pipelines.control.deploy.settings import DeploySettings
-from shared.runtime.clock import Clock
-from shared.runtime.shutdown import stop_event
-from tests.harness.fake_place import FakePlace
+from shared.contracts.release_steps import Step
+from tests.harness import fast_deployer as fast
+from tests.harness.forked_process import ForkedProcess
 from tests.harness.service_process import ServiceProcess
 
-_START: Final = "FAKE_START"
-_GO: Final = "FAKE_GO"
 _LIMITS: Final = (
-    "HIFI_READY_SECONDS",
+    "HIFI_OUTCOME_SECONDS",
     "HIFI_PROVE_SECONDS",
-    "HIFI_WATCH_SECONDS",
+    "HIFI_READY_SECONDS",
     "HIFI_RELEASE_WAIT_SECONDS",
+    "HIFI_RETRIES_SECONDS",
+    "HIFI_WATCH_SECONDS",
 )
-_NEVER: Final = "1000000"
+_NEVER: Final = "1000000000"
 """Seconds of a clock that runs fast: a busy machine fails no release."""
 
 
-def fake_backend() -> FakePlace:
-    """What HIFI_BACKEND names."""
-    place, go = FakePlace(fast_clock(), Path(os.environ["FAKE_PLACE"])), Path(os.environ[_GO])
-
-    def wait(name: str) -> None:
-        while name == "set_weights" and not go.exists():
-            time.sleep(0.02)
-
-    place.before_call = wait
-    return place
-
-
-def fast_clock() -> Clock:
-    """Epoch milliseconds that pass FAKE_SPEED times faster since FAKE_START."""
-    start, speed = float(os.environ[_START]), float(os.environ["FAKE_SPEED"])
-    return lambda: int(1_000 * (start + (time.time() - start) * speed))
-
-
 class DeployProcess(ServiceProcess):
-    """One deployer, with a short lease."""
+    """One deployer, with a short lease. `tests.harness.fast_deployer` runs in it."""
 
     def __init__(
         self,
@@ -59,9 +34,11 @@ class DeployProcess(ServiceProcess):
         *,
         speed: float,
         start: float,
+        lease: float = 1,
         go: Path | None = None,
         patience: float = 60,
         watch_minutes: int = 1,
+        passed: Collection[Step] = tuple(Step),
     ) -> None:
         """Start it.
 
@@ -72,31 +49,38 @@ class DeployProcess(ServiceProcess):
             log: the file of its output.
             speed: how many times faster than real time its clock of releases runs.
             start: epoch seconds at which that clock and real time agree.
+            lease: seconds of silence after which another deployer leads, and after that may act.
             go: weights are not set until this file exists.
             patience: seconds of real time that one look at the sides may take.
             watch_minutes: minutes with traffic before the share rises to half.
+            passed: it is held in the midst of the first other step.
         """
+        self._held = log.with_suffix(".held")
         settings = {
-            "HIFI_BACKEND": "tests.harness.deploy_process:fake_backend",
+            "HIFI_BACKEND": f"{fast.__name__}:{fast.fake_backend.__name__}",
             "HIFI_DOCUMENTS_TABLE": table,
             "HIFI_DOCUMENTS_ENDPOINT": endpoint,
             "HIFI_DEPLOY_SECONDS": "0.1",
-            "HIFI_LEASE_SECONDS": "1",
-            "HIFI_ACTIVITY_SECONDS": "1",
+            "HIFI_LEASE_SECONDS": str(lease),
+            "HIFI_ACTIVITY_SECONDS": str(lease),
             "HIFI_LONGEST_RELEASE_LOOK_SECONDS": str(patience),
             "HIFI_WATCH_MINUTES": str(watch_minutes),
             "HIFI_HALF_MINUTES": "1",
             "HIFI_BAKE_MINUTES": "1",
             **dict.fromkeys(_LIMITS, _NEVER),
-            "FAKE_PLACE": str(place),
-            "FAKE_SPEED": str(speed),
-            _START: str(start),
-            _GO: str(go or log.parent),
+            fast.PLACE: str(place),
+            fast.SPEED: str(speed),
+            fast.START: str(start),
+            fast.GO: str(go or log.parent),
+            fast.PASSED: json.dumps(list(passed)),
+            fast.HELD: str(self._held),
         }
-        super().__init__("tests.harness.deploy_process", log, settings)
+        super().__init__(fast.__name__, log, settings)
 
+    def held(self) -> Step | None:
+        """The step in which it is held; None while it goes on. Fails if the process has ended."""
+        assert self.process.poll() is None, self.log.read_text()
+        return Step(self._held.read_text()) if self._held.exists() else None
 
-if __name__ == "__main__":
-    settings = DeploySettings()  # type: ignore[call-arg]  # from the environment
-    Deploy(settings, fast_clock(), time.monotonic).run(stop_event())
-    sys.exit(0)
+    def _start(self) -> ForkedProcess:
+        return ForkedProcess(fast.run_deployer, self._environment, self.log)

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from tests.harness.waiting import free_port
 
@@ -59,6 +59,21 @@ def request(
 def hifi_settings(settings: Mapping[str, str]) -> dict[str, str]:
     """Settings as environment variables: `look_seconds` becomes `HIFI_LOOK_SECONDS`."""
     return {f"HIFI_{name.upper()}": value for name, value in settings.items()}
+
+
+class Running(Protocol):
+    """What tests use of a process: `subprocess.Popen`, or what is like it."""
+
+    @property
+    def pid(self) -> int: ...
+
+    def poll(self) -> int | None: ...
+
+    def wait(self, timeout: float | None = None) -> int: ...
+
+    def send_signal(self, number: int, /) -> None: ...
+
+    def kill(self) -> None: ...
 
 
 class ServiceProcess:
@@ -120,7 +135,7 @@ class ServiceProcess:
         answer = self.readiness()
         return answer is not None and answer.status == 200
 
-    def _start(self) -> "subprocess.Popen[bytes]":
+    def _start(self) -> Running:
         with self.log.open("ab") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", self._module], env=self._environment, stdout=log, stderr=log

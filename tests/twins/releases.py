@@ -54,6 +54,12 @@ class Releases:
         assert isinstance(found, dict)
         return found
 
+    def state(self) -> Release:
+        """The same as the table has it, without a command: for looks several times a second."""
+        found = self._client.current()
+        assert found is not None
+        return found
+
     def at(self, step: Step) -> dict[str, Any]:
         """The present release, once it is at a step, or past it: some take less time than a look."""
         return dict(self._awaited(lambda: self._at(step), f"{step}", every=0.5))
