@@ -77,6 +77,12 @@ class FakePlace:
         self.counting_looks = 0
         """After so many looks they are counted."""
 
+        self.patch_looks = 0
+        """How often it was asked what passes."""
+
+        self.silent_brokers: set[str] = set()
+        """Sides of which it is not known whether they are being patched."""
+
         self.silent_meters: set[str] = set()
         """Sides whose observe does not answer."""
 
@@ -100,15 +106,21 @@ class FakePlace:
         with self._world() as world:
             if world.sides[side].shut:
                 return [Obstacle(text=f"{side} is closed to traffic", lasting=False, shut=True)]
-            if world.sides[side].patched:
-                return [Obstacle(text=f"a broker of {side} is being patched", lasting=False)]
             if version == "missing":
                 return [Obstacle(text=f"version {version} does not exist", lasting=True)]
             if version == Bad.UNREADABLE:
                 return [
                     Obstacle(text=f"version {version} cannot read the checkpoint of ingest", lasting=True)
                 ]
-            return []
+        return self.passing(side)
+
+    def passing(self, side: str) -> Sequence[Obstacle]:
+        self.patch_looks += 1
+        if side in self.silent_brokers:
+            raise BackendError(f"no broker of {side} answers")
+        with self._world() as world:
+            text = f"a broker of {side} is being patched"
+            return [Obstacle(text=text, lasting=False)] if world.sides[side].patched else []
 
     def unstartable(self, side: str, version: str) -> str:
         with self._world() as world:

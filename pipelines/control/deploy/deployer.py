@@ -89,10 +89,10 @@ class Deployer:
 
     def _waiting(self, release: Release) -> Release:
         """With what it waits for now. A step that is bounded by a time has it from when it may begin."""
-        waits = list(self._hands.take(release))
+        now_ms = self._clock()
+        waits = list(self._hands.take(release) or self._operations.reasons_to_wait(release, now_ms))
         if waits == release.waits:
             return release
-        now_ms = self._clock()
         waited = release.waits_since_ms if release.waits else now_ms
         keeps = release.step in LOOKING and release.step is not Step.READY
         since = release.since_ms if waits or keeps else now_ms

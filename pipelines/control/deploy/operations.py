@@ -19,6 +19,7 @@ from pipelines.control.deploy.backend import (
     SideMinute,
 )
 from pipelines.control.deploy.moved_traffic import share_of
+from pipelines.control.deploy.patches import Patches
 from pipelines.control.deploy.policy import JUDGED, WATCHED, Policy, percent, pinned
 from pipelines.control.deploy.rewinding import rewind
 from pipelines.control.deploy.seen import Seen
@@ -41,6 +42,11 @@ class Operations:
     def __init__(self, backend: Backend, policy: Policy, sure: Callable[[Release], bool]) -> None:
         """`sure` says whether the present step may still act: no other actor can act on its sides."""
         self._backend, self._policy, self._sure = backend, policy, sure
+        self._patches = Patches(backend)
+
+    def reasons_to_wait(self, release: Release, now_ms: int) -> Sequence[str]:
+        """Why the place itself does not let the present step begin now, in words; empty if it does."""
+        return self._patches.reasons_to_wait(release, now_ms)
 
     def perform(self, release: Release, now_ms: int) -> Seen:
         """Do the present step, or see that it is done; while it may not act, see how the target fares."""
