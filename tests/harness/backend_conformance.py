@@ -7,6 +7,7 @@ place, whose dark side is parked in between.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import pytest
@@ -111,6 +112,15 @@ class BackendConformance:
         assert texts
         assert any(place.unknown in text for text in texts)
         place.eventually(lambda: lasting(place.new) == [], "the version is found to be good")
+
+    def test_what_passes_is_known_of_a_side_that_is_not_being_patched(self, place: Place) -> None:
+        for side in (place.light, place.dark):
+            place.eventually(partial(self._is_left_alone, place, side), f"{side} is not being patched")
+
+    def _is_left_alone(self, place: Place, side: str) -> bool:
+        found = place.backend.passing(side)
+        assert not any(each.lasting or each.shut for each in found)
+        return not found
 
     def test_a_version_that_serves_can_be_started_again_and_one_that_is_not_there_is_named(
         self, place: Place

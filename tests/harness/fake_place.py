@@ -88,6 +88,12 @@ class FakePlace:
         self.counting_looks = 0
         """After so many looks they are counted."""
 
+        self.patch_looks = 0
+        """How often it was asked what passes."""
+
+        self.silent_brokers: set[str] = set()
+        """Sides of which it is not known whether they are being patched."""
+
         self.silent_meters: set[str] = set()
         """Sides whose observe does not answer."""
 
@@ -114,22 +120,28 @@ class FakePlace:
         with self._world() as world:
             if world.sides[side].shut:
                 return [Obstacle(text=f"{side} is closed to traffic", lasting=False, shut=True)]
-            if world.sides[side].patched:
-                return [Obstacle(text=f"a broker of {side} is being patched", lasting=False)]
             if version == "missing":
                 return [Obstacle(text=f"version {version} does not exist", lasting=True)]
             if version == Bad.UNREADABLE:
                 return [
                     Obstacle(text=f"version {version} cannot read the checkpoint of ingest", lasting=True)
                 ]
-            return []
+        return self.passing(side)
+
+    def passing(self, side: str) -> Sequence[Obstacle]:
+        self.patch_looks += 1
+        if side in self.silent_brokers:
+            raise BackendError(f"no broker of {side} answers")
+        with self._world() as world:
+            text = f"a broker of {side} is being patched"
+            return [Obstacle(text=text, lasting=False)] if world.sides[side].patched else []
 
     def unstartable(self, side: str, version: str) -> str:
         with self._world() as world:
             return f"there is no version {version} any more" if version in ("missing", *world.gone) else ""
 
     def start(self, side: str, version: str, *, fence: int) -> None:
-        with self._changed("start", fence) as world:
+        with self._changed("start", fence, side) as world:
             found = world.sides[side]
             if version in world.gone and (found.parked or found.version != version):
                 raise BackendError(f"there is no version {version} any more")
@@ -152,7 +164,7 @@ class FakePlace:
             return Readiness(ready=True)
 
     def park(self, side: str, *, fence: int) -> None:
-        with self._changed("park", fence) as world:
+        with self._changed("park", fence, side) as world:
             found = world.sides[side]
             assert not flows(world)[side], "a side with traffic is stopped"
             # The first call begins it, as in AWS: between the two the side takes nothing, and is not parked.
@@ -176,7 +188,7 @@ class FakePlace:
     def restore(self, side: str, positions: Positions, *, replayed: Positions | None, fence: int) -> None:
         if replayed is not None and not self.replays:
             raise CannotReplayError("this place marks nothing")
-        with self._changed("restore", fence) as world:
+        with self._changed("restore", fence, side) as world:
             found = world.sides[side]
             assert found.parked, "positions are changed under running code"
             found.position, found.spoilt, found.lost = positions.queries["ingest"][_TOPIC], False, False
@@ -184,7 +196,7 @@ class FakePlace:
             found.marked = found.end if replayed else unfinished
 
     def prove(self, side: str, events: int, *, fence: int) -> Proof:
-        with self._changed("prove", fence) as world:
+        with self._changed("prove", fence, side) as world:
             found = world.sides[side]
             if not self._works(world, found):
                 return Proof()
@@ -200,7 +212,7 @@ class FakePlace:
             return world.sides[side].rated
 
     def begin_load_test(self, side: str, *, fence: int) -> None:
-        with self._changed("begin_load_test", fence) as world:
+        with self._changed("begin_load_test", fence, side) as world:
             found = world.sides[side]
             found.rated = Rating(
                 version=found.version, events_per_second=10_000, p95_ms=500, at_ms=world.now_ms
@@ -219,7 +231,7 @@ class FakePlace:
         return f"no tenant {', '.join(strange)} has a write key" if strange else ""
 
     def set_weights(self, weights: Weights, *, pinned: Pinned = NONE_PINNED, fence: int) -> None:
-        with self._changed("set_weights", fence) as world:
+        with self._changed("set_weights", fence, *weights) as world:
             world.shares, world.pinned = dict(weights), dict(pinned)
             world.since.append((world.now_ms, flows(world)))
 
@@ -232,7 +244,7 @@ class FakePlace:
             return [each for each in found if each.total or not each.settled]
 
     def pause_canary(self, side: str, *, fence: int) -> None:
-        with self._changed("pause_canary", fence):
+        with self._changed("pause_canary", fence, side):
             """Its sides have none."""
 
     def remains(self, side: str) -> Remains:
@@ -270,7 +282,8 @@ class FakePlace:
             world.sides[side].unstable_minute = world.now_ms // MINUTE_MS
 
     @contextmanager
-    def _changed(self, name: str, fence: int) -> Iterator[World]:
+    def _changed(self, name: str, fence: int, *sides: str) -> Iterator[World]:
+        """`sides` are those that the call changes: a place that is derived from this one may watch them."""
         self.before_call(name)
         with self._world() as world:
             if fence < world.fence:

@@ -48,12 +48,13 @@ class FreeHands:
 
     def __init__(self) -> None:
         self.waits: list[str] = []
+        self.certain = True
 
     def take(self, release: Release) -> Sequence[str]:
         return self.waits if not release.back else []
 
     def sure(self, release: Release) -> bool:
-        return True
+        return self.certain
 
     def guards(self) -> list[dict[str, Any]]:
         return []
@@ -81,7 +82,7 @@ class ReleaseWorld:
         self.deployer = Deployer(
             store=self.store,
             hands=self.hands,
-            operations=Operations(self.place, self.policy),
+            operations=Operations(self.place, self.policy, self.hands.sure),
             policy=self.policy,
             clock=lambda: self.now_ms,
             owner=f"process {self.processes}",

@@ -184,6 +184,13 @@ class Backend(Protocol):
         """
         ...
 
+    def passing(self, side: str) -> Sequence[Obstacle]:
+        """Those of a side's obstacles that pass by themselves, whatever version is meant; none is `shut`.
+
+        It is asked before each step forward, and again and again while that waits: reads no records.
+        """
+        ...
+
     def unstartable(self, side: str, version: str) -> str:
         """Why a version could not be started on a side, in words, and the fix; empty if its files are there.
 

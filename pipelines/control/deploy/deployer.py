@@ -42,10 +42,6 @@ class Permissions(Protocol):
         """Why the present step has to wait; empty if it may begin."""
         ...
 
-    def sure(self, release: Release) -> bool:
-        """Whether the present step may still act."""
-        ...
-
     def guards(self) -> list[dict[str, Any]]:
         """Items that let a transaction fail unless what is held is still held."""
         ...
@@ -84,7 +80,7 @@ class Deployer:
             return self._write(release, decided(release, Seen(), self._policy, self._clock()))
         known = self._waiting(release)
         try:
-            seen = self._seen(known)
+            seen = self._operations.perform(known, self._clock())
         except FencedError:
             # If another deployer has taken over, this write fails; else the place remembers another table.
             self._store.put(replace(release, term=release.term + 1))
@@ -93,21 +89,14 @@ class Deployer:
 
     def _waiting(self, release: Release) -> Release:
         """With what it waits for now. A step that is bounded by a time has it from when it may begin."""
-        waits = list(self._hands.take(release))
+        now_ms = self._clock()
+        waits = list(self._hands.take(release) or self._operations.reasons_to_wait(release, now_ms))
         if waits == release.waits:
             return release
-        now_ms = self._clock()
         waited = release.waits_since_ms if release.waits else now_ms
         keeps = release.step in LOOKING and release.step is not Step.READY
         since = release.since_ms if waits or keeps else now_ms
         return replace(release, waits=waits, waits_since_ms=waited if waits else 0, since_ms=since)
-
-    def _seen(self, release: Release) -> Seen:
-        if release.waits and release.step not in LOOKING:
-            return self._operations.look(release, self._clock())
-        if not self._hands.sure(release) and release.step not in LOOKING:
-            return Seen(problem="its activities could not be kept alive")
-        return self._operations.perform(release, self._clock())
 
     def _write(self, before: Release, after: Release) -> bool:
         if after == before:

@@ -85,14 +85,14 @@ class Hands:
     def _taken(self, release: Release, side: str, health: Stability | None) -> Sequence[str]:
         if self._has(release, side):
             return ()
-        held = self._held.get(side)
+        held, asked_at = self._held.get(side), self._monotonic()
         if held is not None and held.action is action_of(release) and release.step in LOOKING:
             held = self._renew(side, held, release.step)
             found: Activity | Waits | None = held
         else:
             found = self._asked(release, side, held, health or SILENT)
         if isinstance(found, Activity):
-            self._keep(side, found)
+            self._keep(side, found, asked_at)
             self._granted[side] = (release.number, release.step)
             return ()
         self._granted.setdefault(side, (0, Step.PREFLIGHT))  # a wish is left, to be taken back
@@ -103,10 +103,8 @@ class Hands:
     ) -> Activity | Waits | None:
         register, action = self._registers[side], action_of(release)
         if held is None:
-            reason = f"{release.kind} {release.version}"
-            return register.begin(
-                action, reason, health, phase=release.step, lease_seconds=self._lease_seconds
-            )
+            reason, seconds = f"{release.kind} {release.version}", self._lease_seconds
+            return register.begin(action, reason, health, phase=release.step, lease_seconds=seconds)
         try:
             return register.advance(held, action, release.step, health)
         except LostError:
@@ -114,16 +112,18 @@ class Hands:
             return None
 
     def _renew(self, side: str, held: Activity, phase: str) -> Activity | None:
+        asked_at = self._monotonic()
         try:
             after = self._registers[side].renew(held, phase)
         except LostError:
             self._forget(side)
             return None
-        self._keep(side, after)
+        self._keep(side, after, asked_at)
         return after
 
-    def _keep(self, side: str, held: Activity) -> None:
-        self._held[side], self._beat_at[side] = held, self._monotonic()
+    def _keep(self, side: str, held: Activity, asked_at: float) -> None:
+        """Others may have seen the beat as soon as it was asked for, however late the table answered."""
+        self._held[side], self._beat_at[side] = held, asked_at
 
     def _forget(self, side: str) -> None:
         del self._held[side]

@@ -19,6 +19,7 @@ from pipelines.control.deploy.backend import (
     SideMinute,
 )
 from pipelines.control.deploy.moved_traffic import share_of
+from pipelines.control.deploy.patches import Patches
 from pipelines.control.deploy.policy import JUDGED, WATCHED, Policy, percent, pinned
 from pipelines.control.deploy.rewinding import rewind
 from pipelines.control.deploy.seen import Seen
@@ -38,27 +39,43 @@ _TO_FORMER: Final = (Kind.BURST_OFF, Kind.ROLLBACK)
 class Operations:
     """Acts on a place. Belongs to one thread; methods raise FencedError, and no BackendError."""
 
-    def __init__(self, backend: Backend, policy: Policy) -> None:
-        self._backend, self._policy = backend, policy
+    def __init__(self, backend: Backend, policy: Policy, sure: Callable[[Release], bool]) -> None:
+        """`sure` says whether the present step may still act: no other actor can act on its sides."""
+        self._backend, self._policy, self._sure = backend, policy, sure
+        self._patches = Patches(backend)
+
+    def reasons_to_wait(self, release: Release, now_ms: int) -> Sequence[str]:
+        """Why the place itself does not let the present step begin now, in words; empty if it does."""
+        return self._patches.reasons_to_wait(release, now_ms)
 
     def perform(self, release: Release, now_ms: int) -> Seen:
-        """Do the present step, or see that it is done."""
-        return self._seen(release, now_ms, self._STEPS.get(release.step))
-
-    def look(self, release: Release, now_ms: int) -> Seen:
-        """Change nothing: how the target fares meanwhile."""
-        return self._seen(release, now_ms, None)
-
-    def _seen(
-        self, release: Release, now_ms: int, step: "Callable[[Operations, Release, Seen], Seen] | None"
-    ) -> Seen:
+        """Do the present step, or see that it is done; while it may not act, see how the target fares."""
         seen = Seen()
-        for part in (*filter(None, (step,)), *self._fares(release, now_ms)):
+        for part in (Operations._acted, *self._fares(release, now_ms)):
             try:
                 seen = part(self, release, seen)
             except BackendError as error:  # what else can be seen counts all the same
                 seen = replace(seen, problem=seen.problem or f"{release.step}: {error}")
         return seen
+
+    def _acted(self, release: Release, seen: Seen) -> Seen:
+        step = self._STEPS.get(release.step)
+        if step is None or release.waits:
+            return seen
+        self._changing(release)  # a step that only reads, too: a snapshot is of a side that is held
+        return step(self, release, seen)
+
+    def _changing(self, release: Release) -> Backend:
+        """The backend, to change the place through it: asked for anew before each change.
+
+        A look may have taken longer than the activities last.
+
+        Raises:
+            BackendError: if the release waits, or another actor may have taken its activities for dead.
+        """
+        if release.waits or not self._sure(release):
+            raise BackendError("its activities could not be kept alive")
+        return self._backend
 
     @staticmethod
     def _fares(release: Release, now_ms: int) -> "Iterator[Callable[[Operations, Release, Seen], Seen]]":
@@ -138,9 +155,9 @@ class Operations:
 
         The side is asked first, as another start forgets why the last one failed.
         """
-        found = self._readiness(side)
+        found, backend = self._readiness(side), self._changing(release)
         try:
-            self._backend.start(side, version, fence=release.term)
+            backend.start(side, version, fence=release.term)
         except BackendError as error:
             found = replace(found, ready=False, waiting_for=(str(error),))
         return replace(seen, readiness=found)
@@ -156,8 +173,8 @@ class Operations:
         return self._begun(release, seen, release.target, release.version)
 
     def _prove(self, release: Release, seen: Seen) -> Seen:
-        proof = self._backend.prove(release.target, self._policy.proof_events, fence=release.term)
-        return replace(seen, proof=proof)
+        events, fence = self._policy.proof_events, release.term
+        return replace(seen, proof=self._changing(release).prove(release.target, events, fence=fence))
 
     def _load_test(self, release: Release, seen: Seen) -> Seen:
         days = self._policy.rating_days
@@ -165,7 +182,7 @@ class Operations:
             return seen
         rating = self._backend.rating(release.target)
         if sufficiency.old(rating, release.version, days, release.since_ms):
-            self._backend.begin_load_test(release.target, fence=release.term)
+            self._changing(release).begin_load_test(release.target, fence=release.term)
         return replace(seen, rating=rating, former_rating=self._backend.rating(release.former))
 
     def _traffic(self, release: Release, seen: Seen) -> Seen:
@@ -173,7 +190,7 @@ class Operations:
         assert share is not None
         wanted = {release.target: share, release.former: 100 - share}
         # Whatever is written down already: one that died may have written it and done nothing.
-        self._backend.set_weights(wanted, pinned=pinned(release), fence=release.term)
+        self._changing(release).set_weights(wanted, pinned=pinned(release), fence=release.term)
         return replace(seen, weights=self._backend.weights(), pinned=self._backend.pinned())
 
     def _give_back(self, release: Release, seen: Seen) -> Seen:
@@ -185,32 +202,30 @@ class Operations:
 
     def _drain(self, release: Release, seen: Seen) -> Seen:
         side = release.former
-        if release.waits:
-            seen = replace(seen, readiness=self._readiness(side))
-        else:  # the place may have been started again, with what has traffic only
-            seen = self._begun(release, seen, side, release.former_version)
+        # The place may have been started again, with what has traffic only.
+        seen = self._begun(release, seen, side, release.former_version)
         if seen.readiness is not None and seen.readiness.ready:
-            return self._drained(seen, side, release.term)
+            return self._drained(release, seen, side)
         with suppress(BackendError):  # a broken side may not say what it has; it is given up all the same
-            seen = self._drained(seen, side, release.term)
+            seen = self._drained(release, seen, side)
         return seen
 
     def _catch_up(self, release: Release, seen: Seen) -> Seen:
         seen = self._begun(release, seen, release.faulty, release.good_version)
         if seen.readiness is None or not seen.readiness.ready:
             return seen
-        return self._drained(seen, release.faulty, release.term)
+        return self._drained(release, seen, release.faulty)
 
-    def _drained(self, seen: Seen, side: str, fence: int) -> Seen:
+    def _drained(self, release: Release, seen: Seen, side: str) -> Seen:
         """What is left of a side, and its dead letters, which are counted once it has read everything."""
-        seen = replace(seen, remains=self._emptied(side, fence))
+        seen = replace(seen, remains=self._emptied(release, side))
         if seen.remains is None or sufficiency.left(seen.remains, retries=False):
             return seen
         return replace(seen, dead_letters=self._backend.dead_letters(side))
 
-    def _emptied(self, side: str, fence: int) -> Remains:
+    def _emptied(self, release: Release, side: str) -> Remains:
         with suppress(BackendError):  # one that is stopped already sends nothing: what it sends would be left
-            self._backend.pause_canary(side, fence=fence)
+            self._changing(release).pause_canary(side, fence=release.term)
         return self._backend.remains(side)
 
     def _park(self, release: Release, seen: Seen) -> Seen:
@@ -228,12 +243,12 @@ class Operations:
         """Looks before and after: a side that got something meanwhile is not stopped, or runs again."""
         if share_of(weights := self._backend.weights(), side):
             # It may be half stopped already, and what it takes has to be processed.
-            self._backend.start(side, version, fence=release.term)
+            self._changing(release).start(side, version, fence=release.term)
             return replace(seen, weights=weights)
         if not release.traffic_ms:
             return replace(seen, weights=weights)  # it had some by hand: clients may still send to it
         if not self._backend.deployed(side).parked:
-            remains = self._emptied(side, release.term)
+            remains = self._emptied(release, side)
             if sufficiency.left(remains, retries=False):
                 return replace(seen, remains=remains)
         seen = self._stopped(release, seen, side)
@@ -274,14 +289,14 @@ class Operations:
         return self._stopped(release, seen, side)
 
     def _stopped(self, release: Release, seen: Seen, side: str) -> Seen:
-        self._backend.park(side, fence=release.term)
+        self._changing(release).park(side, fence=release.term)
         return replace(seen, deployed={side: self._backend.deployed(side)})
 
     def _rewind(self, release: Release, seen: Seen) -> Seen:
         if release.left_at is None and release.snapshot is not None:
             # Written down first: a checkpoint that was made anew does not say that it could not be read.
             return replace(seen, positions=self._backend.readable_positions(release.faulty))
-        return replace(seen, restored=rewind(self._backend, release))
+        return replace(seen, restored=rewind(lambda: self._changing(release), release))
 
     _STEPS: Final[Mapping[Step, Callable[["Operations", Release, Seen], Seen]]] = {
         Step.PREFLIGHT: _preflight,

@@ -43,6 +43,20 @@ JUDGED: Final = frozenset({Step.WATCH, Step.HALF, Step.WATCH_HALF, Step.ALL, Ste
 WATCHED: Final = JUDGED | {Step.READY, Step.PROVE, Step.LOAD_TEST, Step.CANARY}
 """Steps in which a target that crashes is bad."""
 
+_LOADING: Final = frozenset(
+    {
+        Step.START,
+        Step.READY,
+        Step.PROVE,
+        Step.LOAD_TEST,
+        Step.CANARY,
+        Step.HALF,
+        Step.BOTH,
+        Step.ALL,
+    }
+)
+"""Steps that start code on the target, or bring events to it."""
+
 _ON_BOTH: Final = frozenset(
     {
         Step.CANARY,
@@ -93,6 +107,14 @@ def needs_health(release: Release, side: str) -> bool:
     if side == release.former:
         return release.step is Step.PARK and not release.unfinished
     return True
+
+
+def waits_for_patches(release: Release) -> bool:
+    """Whether the present step does not begin while the place changes the target's brokers or machines.
+
+    The side that traffic leaves may be changed: it is left all the same. So may one that is to be parked.
+    """
+    return release.step in _LOADING and action_of(release) is not Action.STEP_BACK
 
 
 def percent(release: Release, policy: Policy) -> int | None:

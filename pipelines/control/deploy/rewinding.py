@@ -3,7 +3,7 @@
 Everything here may be repeated at any time.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from pipelines.control.deploy.backend import Backend, CannotReplayError
@@ -15,8 +15,12 @@ from shared.kafka.progress_group import group_name
 _REPLAYED: Final = "goes back to the snapshot; what went through since is replayed"
 
 
-def rewind(backend: Backend, release: Release) -> str:
+def rewind(changing: Callable[[], Backend], release: Release) -> str:
     """Set the side that is put right to where it was stopped, or to its snapshot; says which, in words.
+
+    Args:
+        changing: gives the backend for one change, or raises BackendError if none may be made.
+        release: the present one.
 
     Raises:
         BackendError: if the place cannot be used.
@@ -29,11 +33,11 @@ def rewind(backend: Backend, release: Release) -> str:
     if release.snapshot and (release.replay or REPLAYING_NODE in spoilt):
         begin = replay_positions(release.snapshot, left_at)
         try:
-            _restore(backend, release, begin, left_at)
+            _restore(changing(), release, begin, left_at)
             return f"{_REPLAYED}{cause}"
         except CannotReplayError as error:
             cause += f", without a replay: {error}"
-    _restore(backend, release, left_at, None)
+    _restore(changing(), release, left_at, None)
     return f"goes on from where it was stopped{cause}"
 
 

@@ -49,7 +49,7 @@ class Deploy:
         self._deployer = Deployer(
             store=self._store,
             hands=self._hands,
-            operations=Operations(backend, settings.policy),
+            operations=Operations(backend, settings.policy, self._hands.sure),
             policy=settings.policy,
             clock=clock,
             owner=self._owner,

@@ -126,13 +126,14 @@ class LocalBackend:
         """Why a version cannot be released to a side now; None while that is being found out."""
         with _explained():
             looked = self._obstacles.found(side, version)
-            if looked is None:
-                return None
-            found = list(looked)
-            if behind := out_of_sync(admin_client(self._side(side).bootstrap)):
-                text = f"replicas of {len(behind)} partitions of {side} are not in sync"
-                found.append(Obstacle(text=text, lasting=False))
-            return found
+            return None if looked is None else [*looked, *self.passing(side)]
+
+    def passing(self, side: str) -> Sequence[Obstacle]:
+        """Replicas that are not in sync: a broker was stopped, or is being started."""
+        with _explained():
+            behind = out_of_sync(admin_client(self._side(side).bootstrap))
+            text = f"replicas of {len(behind)} partitions of {side} are not in sync"
+            return [Obstacle(text=text, lasting=False)] if behind else []
 
     def unstartable(self, side: str, version: str) -> str:
         """Why a version could not be started on a side, in words; empty if its files are there."""

@@ -1,7 +1,7 @@
 """A real deployer among other actors on both sides: never two hands on one side, whatever dies."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, NamedTuple
 from uuid import uuid4
 
 import pytest
@@ -19,17 +19,27 @@ from shared.contracts.diamond.activities import ACTORS, Action, Activity, Actor
 from shared.contracts.diamond.permission import reasons_to_wait
 from shared.contracts.diamond.stability import Stability
 from shared.contracts.release_requests import Request, RequestRefusedError
-from shared.contracts.release_steps import Kind
+from shared.contracts.release_steps import Kind, Step
 from shared.contracts.releases import CURRENT, Release
+from shared.dynamodb.activity_reader import ActivityReader
 from shared.dynamodb.activity_register import ActivityRegister, Waits
 from shared.dynamodb.client import dynamodb_client
 from shared.dynamodb.document_rows import row_key
 from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.release_store import ReleaseStore
-from tests.contract.dynamodb.test_activities import HEALTHS, LEASE, STABLE, TABLE, Process
-from tests.harness.fake_place import FakePlace
+from tests.contract.dynamodb.test_activities import (
+    HEALTHS,
+    LEASE,
+    MOST_SKEW,
+    STABLE,
+    TABLE,
+    WALL_SKEWS,
+    Process,
+    wall_ms,
+)
 from tests.harness.fake_world import DARK, LIGHT, Bad, badly_ended, doubled
 from tests.harness.release_world import START_MS
+from tests.harness.watched_place import WatchedPlace
 
 SIDES = (LIGHT, DARK)
 RIVALS: list[Actor] = [actor for actor in Actor if actor is not Actor.DEPLOYER]
@@ -45,11 +55,18 @@ class SideOf:
     def __init__(self, diamond: "ReleaseDiamond", name: str) -> None:
         self.diamond, self.name, self.gone = diamond, name, list[Process]()
         self.side, self.health, self.url = f"{name}-{uuid4().hex[:8]}", STABLE, diamond.url
+        self.reader = ActivityReader(
+            TABLE, diamond.url, side=self.side, clock=diamond.true_ms, monotonic=lambda: diamond.time
+        )
         self.processes = {actor: Process(self, actor) for actor in RIVALS}  # type: ignore[arg-type]
 
     @property
     def time(self) -> float:
         return self.diamond.time
+
+    @property
+    def skews(self) -> dict[Actor, float]:
+        return self.diamond.skews
 
     def under_way(self, besides: Process | None = None) -> list[Activity]:
         """What rivals hold, and are sure of."""
@@ -75,23 +92,42 @@ class CheckedRegister(ActivityRegister):
             action, health, lambda: super(CheckedRegister, self).advance(held, action, phase, health)
         )
 
+    def renew(self, held: Activity, phase: str | None = None) -> Activity:
+        after = super().renew(held, phase)
+        self.side_of.diamond.take_time("table")
+        return after
+
     def _checked(self, action: Action, health: Stability, ask: Callable[[], Found]) -> Found:
         others = self.side_of.under_way()
         found = ask()
+        self.side_of.diamond.take_time("table")
         if isinstance(found, Activity):
             assert not reasons_to_wait(action, others, health), (action, others)
         return found
 
 
-class HealthyPlace(FakePlace):
-    """A place whose sides are as stable as the machine says."""
+class HealthyPlace(WatchedPlace):
+    """A place whose sides are as stable as the machine says, and whose calls take time."""
 
     def __init__(self, diamond: "ReleaseDiamond") -> None:
-        super().__init__(lambda: START_MS + int(diamond.time * 1_000))
-        self.diamond = diamond
+        readers = {name: side.reader for name, side in diamond.sides.items()}
+        super().__init__(diamond.true_ms, readers, diamond.store.current)
+        self.diamond, self.pass_by = diamond, lambda: diamond.take_time("place")
 
     def stability(self, side: str, since: int = 0) -> Stability:
         return self.diamond.sides[side].health
+
+
+class Slow(NamedTuple):
+    """A call that takes time, and what a rival wants then."""
+
+    what: Literal["place", "table"]
+    calls: int
+    """Which one of those to come it is; 1 is the next."""
+
+    seconds: float
+    side: str
+    action: Action
 
 
 class ReleaseDiamond(RuleBasedStateMachine):
@@ -101,9 +137,11 @@ class ReleaseDiamond(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.time = 0.0
+        self.time, self.skews = 0.0, dict(WALL_SKEWS)
+        self.slow: Slow | None = None
         self.sides = {name: SideOf(self, name) for name in SIDES}
-        self.place, self.store = HealthyPlace(self), ReleaseStore(TABLE, self.url)
+        self.store = ReleaseStore(TABLE, self.url)
+        self.place = HealthyPlace(self)
         dynamodb_client(self.url).delete_item(TableName=TABLE, Key=row_key(RELEASES, CURRENT))
         self.stale: list[tuple[Release, Sequence[dict[str, Any]]]] = []
         self.hands, self.deployer = self._process()
@@ -115,24 +153,40 @@ class ReleaseDiamond(RuleBasedStateMachine):
         deployer = Deployer(
             store=self.store,
             hands=hands,
-            operations=Operations(self.place, POLICY),
+            operations=Operations(self.place, POLICY, hands.sure),
             policy=POLICY,
-            clock=lambda: START_MS + int(self.time * 1_000),
+            clock=self.true_ms,
             owner=owner,
         )
         return hands, deployer
 
     def _register(self, side: SideOf, owner: str) -> ActivityRegister:
         made = CheckedRegister(
-            TABLE, self.url, side=side.side, owner=owner, clock=lambda: 0, monotonic=self._now,
+            TABLE, self.url, side=side.side, owner=owner,
+            clock=lambda: wall_ms(Actor.DEPLOYER, self.time, self.skews), monotonic=self._now,
             pause=lambda _: None,
         )  # fmt: skip
         made.side_of = side
         return made
 
+    def true_ms(self) -> int:
+        return START_MS + int(self.time * 1_000)
+
     def _now(self) -> float:
         """The deployer's clock runs fast."""
         return self.time * 1.02
+
+    def take_time(self, what: str) -> None:
+        """Time passes within a call, if one is to be slow. In one to the table the deployer is locked."""
+        if self.slow is None or self.slow.what != what:
+            return
+        if self.slow.calls > 1:
+            self.slow = self.slow._replace(calls=self.slow.calls - 1)
+            return
+        found, self.slow = self.slow, None
+        self.wait(found.seconds)
+        if what == "place":
+            self.begin(found.side, found.action)
 
     def _held_by_deployer(self, name: str) -> list[Activity]:
         release = self.store.current()
@@ -145,7 +199,7 @@ class ReleaseDiamond(RuleBasedStateMachine):
     def ask(self, kind: Kind, version: str) -> None:
         asked = Request(kind=kind, version=version if kind is Kind.DEPLOY else "", by="ann")
         try:
-            self.store.request(asked, lambda: START_MS + int(self.time * 1_000))
+            self.store.request(asked, self.true_ms)
         except RequestRefusedError as error:
             assert str(error)
 
@@ -188,17 +242,40 @@ class ReleaseDiamond(RuleBasedStateMachine):
     @rule(seconds=st.sampled_from([2.0, 4.0, 12.0, 70.0]))
     def wait(self, seconds: float) -> None:
         for side in self.sides.values():
+            side.reader.look()
             for process in side.processes.values():
                 process.register.look()
         self.time += seconds
+
+    @rule(
+        what=st.sampled_from(["place", "table"]),
+        calls=st.integers(1, 4),
+        seconds=st.sampled_from([4.0, 12.0]),
+        side=st.sampled_from(SIDES),
+        action=st.sampled_from(WANTED),
+    )
+    def be_slow(
+        self, what: Literal["place", "table"], calls: int, seconds: float, side: str, action: Action
+    ) -> None:
+        self.slow = Slow(what, calls, seconds, side, action)
+
+    @rule(actor=st.sampled_from(list(Actor)), skew=st.floats(-MOST_SKEW, MOST_SKEW))
+    def set_clock(self, actor: Actor, skew: float) -> None:
+        self.skews[actor] = skew
 
     @rule(name=st.sampled_from(SIDES), health=st.sampled_from(HEALTHS))
     def fall_ill(self, name: str, health: Stability) -> None:
         self.sides[name].health = health
 
+    @rule(name=st.sampled_from(SIDES), patched=st.booleans())
+    def patch(self, name: str, patched: bool) -> None:
+        self.place.world.sides[name].patched = patched
+
     def teardown(self) -> None:
         """Once both sides are stable and the others have ended, the release ends, in a whole state."""
-        for side in self.sides.values():
+        self.slow = None
+        for name, side in self.sides.items():
+            self.patch(name, patched=False)
             side.health = STABLE
             for process in side.processes.values():
                 _end(process)
@@ -224,11 +301,24 @@ class ReleaseDiamond(RuleBasedStateMachine):
         assert [each for each in badly_ended(world) if "not processed" in each] == []
 
     def _assert_no_late_write(self) -> None:
+        self._delete_what_is_over()
         for stale, guards in self.stale:
             assert self.store.put(stale, guards) is None
+            current = self.store.current()
+            if guards and current is not None:
+                assert self.store.put(current, guards) is None, "only its guards can refuse it"
+                assert self.store.put(current) is not None
             if stale.term < self.place.world.fence:
                 with pytest.raises(FencedError):
                     self.place.set_weights({LIGHT: 50, DARK: 50}, fence=stale.term)
+
+    def _delete_what_is_over(self) -> None:
+        """Another actor begins on each side, as it does sooner or later."""
+        for side in self.sides.values():
+            side.processes[Actor.AUTOSCALER].register.look()
+        self.time += 2 * LEASE
+        for side in self.sides.values():
+            assert isinstance(side.processes[Actor.AUTOSCALER].begin(Action.SCALE_OUT), Activity)
 
 
 def _end(process: Process) -> None:
@@ -249,6 +339,46 @@ def run(url: str | None, examples: int) -> None:
             suppress_health_check=list(HealthCheck),
         ),
     )
+
+
+def _at(step: Step, url: str) -> ReleaseDiamond:
+    """A release that is asked for, and at a step."""
+    DocumentTable(TABLE, url).ensure()
+    ReleaseDiamond.url = url
+    found = ReleaseDiamond()
+    found.ask(Kind.DEPLOY, "2.0")
+    while (release := found.store.current()) is not None and release.step is not step:
+        assert not release.ended, release
+        found.time += 2.0
+        found.beat_deployer()
+        found.turn(1)
+    return found
+
+
+def test_one_that_takes_over_while_a_side_is_maintained_changes_nothing_there(dynamodb_local: str) -> None:
+    found = _at(Step.READY, dynamodb_local)
+    found.crash_deployer()
+    found.wait(12.0)
+    found.begin(DARK, Action.MAINTAIN)
+    found.turn(4)
+    release = found.store.current()
+    assert release is not None
+    assert (release.step, [each.partition(" ")[0] for each in release.waits]) == (Step.READY, [f"{DARK}:"])
+    assert "maintain" in release.waits[0]
+    found.teardown()
+
+
+@pytest.mark.parametrize("step", [Step.START, Step.READY, Step.PROVE, Step.CANARY])
+@pytest.mark.parametrize("what", ["place", "table"])
+def test_a_deployer_changes_nothing_once_its_lease_may_be_over_in_the_midst_of_a_turn(
+    dynamodb_local: str, what: Literal["place", "table"], step: Step
+) -> None:
+    for calls in range(1, 5):
+        found = _at(step, dynamodb_local)
+        found.be_slow(what, calls, 12.0, DARK, Action.MAINTAIN)
+        found.turn(3)
+        found.beat_deployer()
+        found.turn(2)
 
 
 def test_a_release_among_rivals_has_never_two_hands_on_a_side_and_ends(dynamodb_local: str) -> None:

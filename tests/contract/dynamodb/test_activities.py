@@ -3,6 +3,7 @@
 import threading
 import time
 from collections import Counter
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import ClassVar
@@ -29,6 +30,31 @@ HEALTHS = (*[STABLE] * 4, Stability(stable=False, reasons=("burn",)), SILENT)
 RATES = {Actor.PROVISIONER: 0.98, Actor.DEPLOYER: 1.02, Actor.AUTOSCALER: 1.0, Actor.MAINTENANCE: 0.97}
 """How fast each actor's clock runs."""
 
+WALL_MS = 1_800_000_000_000
+MOST_SKEW = 125.0
+"""Seconds that a clock of the day may be wrong: two differ by up to 250, and a register bears 300."""
+
+WALL_SKEWS = {
+    Actor.PROVISIONER: MOST_SKEW,
+    Actor.DEPLOYER: -MOST_SKEW,
+    Actor.AUTOSCALER: -MOST_SKEW,
+    Actor.MAINTENANCE: MOST_SKEW,
+}
+"""How wrong each actor's clock of the day is at first, seconds."""
+
+WALL_RATES = {
+    Actor.PROVISIONER: 1.002,
+    Actor.DEPLOYER: 0.998,
+    Actor.AUTOSCALER: 1.0,
+    Actor.MAINTENANCE: 0.997,
+}
+"""How fast it runs. It is set right now and then, so it is not as wrong as one that only counts seconds."""
+
+
+def wall_ms(actor: Actor, seconds: float, skews: Mapping[Actor, float]) -> int:
+    """What an actor's clock of the day shows after so many true seconds."""
+    return WALL_MS + int(1_000 * (seconds * WALL_RATES[actor] + skews[actor]))
+
 
 class Process:
     """An actor's process: its register, what it holds, and when it last beat, by its own clock."""
@@ -42,7 +68,7 @@ class Process:
             diamond.url,
             side=diamond.side,
             owner=self.name,
-            clock=lambda: 0,
+            clock=lambda: wall_ms(actor, diamond.time, diamond.skews),
             monotonic=self.now,
             pause=lambda _: None,
         )
@@ -79,6 +105,7 @@ class Diamond(RuleBasedStateMachine):
         super().__init__()
         self.side, self.time, self.health = f"side-{uuid4().hex[:8]}", 0.0, STABLE
         self.gone: list[Process] = []
+        self.skews = dict(WALL_SKEWS)
         self.processes = {actor: Process(self, actor) for actor in Actor}
 
     def _others(self, process: Process) -> list[Activity]:
@@ -133,6 +160,11 @@ class Diamond(RuleBasedStateMachine):
         for process in self.processes.values():
             process.register.look()
         self.time += seconds
+
+    @rule(actor=st.sampled_from(list(Actor)), skew=st.floats(-MOST_SKEW, MOST_SKEW))
+    def set_clock(self, actor: Actor, skew: float) -> None:
+        """A clock of the day is set forward or back."""
+        self.skews[actor] = skew
 
     @rule(health=st.sampled_from(HEALTHS))
     def turn(self, health: Stability) -> None:

@@ -115,7 +115,17 @@ class AwsBackend:
             closed = [_closed(side)] if side in self._traffic.closed() else []
             if self._versions.manifests(version, side) is None:
                 return [*closed, Obstacle(text=f"there is no version {version} for {side}", lasting=True)]
-            return closed or self._passing(side)
+            return closed or self.passing(side)
+
+    def passing(self, side: str) -> Sequence[Obstacle]:
+        """What AWS or the brokers are busy with: four requests, and one more for each group of nodes."""
+        with _explained():
+            kafka, cluster = self._settings.kafka(side), self._settings.cluster(side)
+            found = [*maintenance(self._kafka, kafka, self._eks, cluster)]
+            if behind := out_of_sync(admin_client(self._settings.bootstrap(side))):
+                text = f"replicas of {len(behind)} partitions of {side} are not in sync"
+                found.append(Obstacle(text=text, lasting=False))
+            return found
 
     def unstartable(self, side: str, version: str) -> str:
         """Why a version could not be started on a side, in words; empty if it is stored for it."""
@@ -247,15 +257,6 @@ class AwsBackend:
                 return Reading(changed=changed_events(self._code(side).ask(CANARY, "/metrics").decode()))
         except BackendError:
             return Reading()
-
-    def _passing(self, side: str) -> Sequence[Obstacle]:
-        """What AWS or the brokers are busy with."""
-        kafka, cluster = self._settings.kafka(side), self._settings.cluster(side)
-        found = [*maintenance(self._kafka, kafka, self._eks, cluster)]
-        if behind := out_of_sync(admin_client(self._settings.bootstrap(side))):
-            text = f"replicas of {len(behind)} partitions of {side} are not in sync"
-            found.append(Obstacle(text=text, lasting=False))
-        return found
 
     def _client(self, service: str) -> Any:
         return self._session.client(service, endpoint_url=self._settings.aws_endpoint, config=_QUICK)

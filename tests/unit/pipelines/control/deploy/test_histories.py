@@ -80,6 +80,14 @@ def _waits(world: ReleaseWorld) -> None:
     world.hands.waits = [] if world.hands.waits else ["green: maintenance is under way"]
 
 
+def _is_patched(side: str) -> Callable[[ReleaseWorld], None]:
+    def happen(world: ReleaseWorld) -> None:
+        found = world.place.world.sides[side]
+        found.patched = not found.patched
+
+    return happen
+
+
 Happening = Callable[[ReleaseWorld], None]
 ASKED = st.builds(_ask, st.sampled_from(list(Kind)), st.sampled_from(VERSIONS), replay=st.booleans())
 HAPPENINGS = st.one_of(
@@ -89,6 +97,7 @@ HAPPENINGS = st.one_of(
     st.builds(_fails, st.integers(1, 4), st.just(DiedError("killed"))),
     st.builds(_is_not_ready, st.sampled_from([LIGHT, DARK]), st.integers(0, 90)),
     st.just(_waits),
+    st.builds(_is_patched, st.sampled_from([LIGHT, DARK])),
     st.just(lambda world: world.another()),
 )
 ROUNDS = st.tuples(ASKED, st.lists(HAPPENINGS, max_size=10), st.booleans())
@@ -118,6 +127,8 @@ def _to_end(world: ReleaseWorld) -> None:
     """Nothing bad happens any more."""
     _recover(world)
     world.hands.waits = []
+    for side in world.place.world.sides.values():
+        side.patched = False
     for _ in range(LONGEST):
         if world.store.current() is None or world.release.ended:
             break
