@@ -271,6 +271,27 @@ def test_an_owner_that_beats_in_time_keeps_its_activity_and_a_silent_one_loses_i
     assert [each.owner for each in owner.look().activities] == ["other"]
 
 
+@pytest.mark.parametrize("ahead", [-2 * MOST_SKEW, 2 * MOST_SKEW])
+def test_an_owner_that_has_not_beaten_yet_is_not_dead_for_a_clock_that_differs(
+    dynamodb_local: str, ahead: float
+) -> None:
+    DocumentTable(TABLE, dynamodb_local).ensure()
+    side = f"side-{uuid4().hex[:8]}"
+    owner, other = (
+        ActivityRegister(
+            TABLE,
+            dynamodb_local,
+            side=side,
+            owner=name,
+            clock=partial(wall_ms, actor, 0.0, {actor: skew}),
+            monotonic=lambda: 0.0,
+        )
+        for name, actor, skew in (("owner", Actor.DEPLOYER, 0.0), ("other", Actor.MAINTENANCE, ahead))
+    )
+    assert isinstance(owner.begin(Action.STEP_FORWARD, "a release", STABLE, lease_seconds=LEASE), Activity)
+    assert isinstance(other.begin(Action.MAINTAIN, "a patch", STABLE), Waits)
+
+
 def test_what_never_beats_is_over_after_its_time_for_one_that_looks_hours_later_too(
     dynamodb_local: str,
 ) -> None:
