@@ -57,17 +57,30 @@ class Sink:
     def url(self, path: str) -> str:
         return f"http://127.0.0.1:{self._server.server_port}{path}"
 
+    def forget(self) -> None:
+        self.ids.clear()
+        self.bodies.clear()
+        self.pause = 0.0
+
     def close(self) -> None:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
 
 
-@pytest.fixture
-def sink() -> Iterator[Sink]:
+@pytest.fixture(scope="module")
+def shared_sink() -> Iterator[Sink]:
+    """At one address for all tests: a worker that Spark keeps may not know a new one yet."""
     found = Sink()
     yield found
     found.close()
+
+
+@pytest.fixture
+def sink(shared_sink: Sink) -> Sink:
+    """What arrived before the test does not count."""
+    shared_sink.forget()
+    return shared_sink
 
 
 def own_settings(shared: SparkSettings, bootstrap: str, checkpoints: Path) -> TransmitSettings:
