@@ -2,11 +2,16 @@
 
 import time
 
+import msgspec
+
 from scripts.load.receiver import Receiver
 from shared.contracts.envelope import MINUTE_MS
+from shared.contracts.receipts import Receipt
 from shared.contracts.scorecard import MinuteCard
+from shared.contracts.topics import Topic
 from tests.harness.live_side import LiveSide
 from tests.harness.meter_processes import Meter
+from tests.harness.topics import Topics
 from tests.harness.waiting import eventually
 from tests.integration.held_event import post
 
@@ -45,3 +50,11 @@ def judged(meter: Meter, tenant: str, since: int, until: int) -> list[MinuteCard
 
 def minute_now() -> int:
     return int(time.time() * 1_000) // MINUTE_MS
+
+
+def receipts_of(bootstrap: str, tenant: str) -> list[Receipt]:
+    found = [
+        msgspec.json.decode(message.value() or b"", type=Receipt)
+        for message in Topics(bootstrap).all_of(Topic.RECEIPTS)
+    ]
+    return [receipt for receipt in found if receipt.tenant == tenant]

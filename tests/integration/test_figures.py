@@ -1,4 +1,4 @@
-"""A load is sent and arrives; what the meter says of it is in test_meter.py, once its minutes are settled."""
+"""A load is sent and arrives; what the meter says of it is in test_what_was_counted.py."""
 
 from tests.integration.counted_load import CountedLoad
 
