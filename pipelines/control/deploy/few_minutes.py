@@ -41,7 +41,7 @@ def much_slower(pairs: Pairs) -> Iterator[str]:
         for a, b in pairs[_COLD_MINUTES:]
         if a.p95_ms is not None and b.p95_ms is not None and min(a.total, b.total) >= _LEAST_EVENTS
     ]
-    yield from _twice("p95, ms", known, _P95_MS, f" and {_P95_MS:g} ms")
+    yield from _twice("p95, ms", known, _P95_MS)
 
 
 def much_costlier(pairs: Pairs) -> Iterator[str]:
@@ -49,23 +49,23 @@ def much_costlier(pairs: Pairs) -> Iterator[str]:
 
     In one minute alone the other side may seem to use less than it does, if one of its processes ended.
     """
-    yield from _twice("CPU an event, ms", event_costs(pairs[_COLD_MINUTES:]), 0.0, "")
+    yield from _twice("CPU an event, ms", event_costs(pairs[_COLD_MINUTES:]), 0.0)
 
 
-def _twice(what: str, known: list[tuple[float, float]], margin: float, more: str) -> Iterator[str]:
+def _twice(what: str, known: list[tuple[float, float]], margin: float) -> Iterator[str]:
     """The first two minutes, one after the other, in which a value is much higher; in words.
 
     Args:
-        what: the value and its unit.
+        what: the value, in ms.
         known: the target's and the other side's, oldest first.
-        margin: by how much it is higher as well, at least.
-        more: the margin in words.
+        margin: by how much it is higher as well, at least, ms.
     """
     for two in pairwise(known):
         if all(ours > _FACTOR * theirs + margin for ours, theirs in two):
             ours, theirs = (
                 " and ".join(f"{each:.4g}" for each in values) for values in zip(*two, strict=True)
             )
+            more = f" and {margin:g} ms" if margin else ""
             yield f"{what}: {ours} against {theirs}, more than {_FACTOR:g} times as much{more} in two minutes"
             return
 

@@ -12,6 +12,7 @@ from confluent_kafka import KafkaException
 from pipelines.control.backends.letter_counter import letter_counter
 from pipelines.control.backends.meter import minutes_of, stability_of
 from pipelines.control.backends.remains import RemainsReader
+from pipelines.control.backends.replicas import unsynced
 from pipelines.control.backends.restoring import restore_side
 from pipelines.control.backends.side_positions import SideBrokers, readable_side_positions, side_positions
 from pipelines.control.deploy.backend import (
@@ -49,7 +50,6 @@ from shared.contracts.releases import Positions
 from shared.contracts.side_weights import SIDES, WrongWeightsError
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.document_reader import DocumentReader
-from shared.kafka.admin import admin_client, out_of_sync
 from shared.runtime.errors import OperatorError
 
 
@@ -131,9 +131,7 @@ class LocalBackend:
     def passing(self, side: str) -> Sequence[Obstacle]:
         """Replicas that are not in sync: a broker was stopped, or is being started."""
         with _explained():
-            behind = out_of_sync(admin_client(self._side(side).bootstrap))
-            text = f"replicas of {len(behind)} partitions of {side} are not in sync"
-            return [Obstacle(text=text, lasting=False)] if behind else []
+            return unsynced(self._side(side).bootstrap, side)
 
     def unstartable(self, side: str, version: str) -> str:
         """Why a version could not be started on a side, in words; empty if its files are there."""

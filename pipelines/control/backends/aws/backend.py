@@ -25,6 +25,7 @@ from pipelines.control.backends.letter_counter import letter_counter
 from pipelines.control.backends.meter import minutes_of, stability_of
 from pipelines.control.backends.minute_readings import MinuteReadings, Reading
 from pipelines.control.backends.remains import RemainsReader
+from pipelines.control.backends.replicas import unsynced
 from pipelines.control.backends.restoring import restore_side
 from pipelines.control.backends.side_positions import SideBrokers, readable_side_positions, side_positions
 from pipelines.control.deploy.backend import (
@@ -44,7 +45,6 @@ from shared.contracts.diamond.stability import Stability
 from shared.contracts.releases import Positions
 from shared.contracts.side_weights import SIDES, WrongWeightsError
 from shared.dynamodb.client import StoreError
-from shared.kafka.admin import admin_client, out_of_sync
 from shared.runtime.clock import wall_clock
 
 _OBSERVE = "observe"
@@ -121,11 +121,8 @@ class AwsBackend:
         """What AWS or the brokers are busy with: four requests, and one more for each group of nodes."""
         with _explained():
             kafka, cluster = self._settings.kafka(side), self._settings.cluster(side)
-            found = [*maintenance(self._kafka, kafka, self._eks, cluster)]
-            if behind := out_of_sync(admin_client(self._settings.bootstrap(side))):
-                text = f"replicas of {len(behind)} partitions of {side} are not in sync"
-                found.append(Obstacle(text=text, lasting=False))
-            return found
+            changed = maintenance(self._kafka, kafka, self._eks, cluster)
+            return [*changed, *unsynced(self._settings.bootstrap(side), side)]
 
     def unstartable(self, side: str, version: str) -> str:
         """Why a version could not be started on a side, in words; empty if it is stored for it."""

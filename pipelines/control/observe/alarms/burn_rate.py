@@ -23,8 +23,6 @@ from shared.contracts.documents import WARM_UP
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import MinuteCard
 
-"""The error budget, as a share of a day's minutes."""
-
 UNSETTLED_MINUTES: Final = 15
 """A minute that settles later than this counts for the day but raises no burn-rate alarm."""
 
