@@ -21,8 +21,7 @@ from tests.console.conftest import Open
 from tests.console.console_process import ConsoleProcess, running_console
 from tests.console.reading import agrees, cell, series, tile
 from tests.contract.observe.side import Side
-from tests.harness.observe_process import ObserveProcess
-from tests.harness.service_process import end_all
+from tests.harness.observe_process import ObserveProcess, running_observe
 from tests.harness.waiting import eventually
 
 LOST = [f"lost-{number}" for number in range(3)]
@@ -71,12 +70,9 @@ def minute(configured: str) -> int:
 def observe(
     configured: str, minute: int, dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ObserveProcess]:
-    folder = tmp_path_factory.mktemp("page")
-    process = ObserveProcess(configured, dynamodb_local, folder / "observe.log", store_table=folder.name)
-    eventually(process.ready)
-    eventually(lambda: process.card(minute)["settled"] and named(process.card(minute)) >= {*LOST, TWICE})
-    yield process
-    end_all([process])
+    with running_observe(configured, dynamodb_local, tmp_path_factory.mktemp("page")) as process:
+        eventually(lambda: process.card(minute)["settled"] and named(process.card(minute)) >= {*LOST, TWICE})
+        yield process
 
 
 @pytest.fixture(scope="module")

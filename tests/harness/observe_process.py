@@ -1,9 +1,12 @@
 """An observe process, and a client of it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.harness.service_process import ServiceProcess, hifi_settings
+from tests.harness.service_process import ServiceProcess, end_all, hifi_settings
+from tests.harness.waiting import eventually
 
 QUICK = {"look_seconds": "0.3", "store_seconds": "0", "settle_seconds": "1"}
 
@@ -30,3 +33,14 @@ class ObserveProcess(ServiceProcess):
     def card(self, minute: int, tenant: str = "acme") -> Any:
         """The card of an epoch minute."""
         return self.get(f"/v1/minutes/{minute}?tenant={tenant}")
+
+
+@contextmanager
+def running_observe(bootstrap: str, store: str, folder: Path) -> Iterator[ObserveProcess]:
+    """One that is ready, with a table by the name of its folder, until the block ends."""
+    process = ObserveProcess(bootstrap, store, folder / "observe.log", store_table=folder.name)
+    try:
+        eventually(process.ready)
+        yield process
+    finally:
+        end_all([process])

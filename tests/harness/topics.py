@@ -3,11 +3,13 @@
 import time
 from typing import Final
 
+import msgspec
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 
 from shared.contracts.documents import Destination, Document, Entry, Pipe, encode_entry
 from shared.contracts.envelope import delivery_key
 from shared.contracts.publish_plan import document_key
+from shared.contracts.receipts import Receipt
 from shared.contracts.topics import Topic
 from shared.kafka.admin import admin_client
 from shared.kafka.background_reader import reader_config
@@ -62,6 +64,13 @@ class Topics:
                     ended.add(message.partition() or 0)
         consumer.close()
         return found
+
+    def receipts(self) -> list[Receipt]:
+        """Every receipt."""
+        return [
+            msgspec.json.decode(message.value() or b"", type=Receipt)
+            for message in self.all_of(Topic.RECEIPTS)
+        ]
 
 
 def outbound_headers(pipe: str, number: int, **changes: str) -> Headers:

@@ -7,13 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import msgspec
-
 from scripts.load.fault_injection import FaultInjection, parse_rule
 from scripts.load.receiver import PathCounts, Receiver, running
 from scripts.load.verify import visible_ids, visible_in
 from shared.contracts.receipts import Receipt
-from shared.contracts.topics import Topic
 from tests.harness.live_side import LiveSide
 from tests.harness.topics import Topics
 from tests.harness.waiting import eventually
@@ -76,7 +73,5 @@ def post(url: str, event_id: str, key: str = KEY) -> int:
 
 
 def _receipts(bootstrap: str) -> list[Receipt]:
-    found = [
-        msgspec.json.decode(m.value() or b"", type=Receipt) for m in Topics(bootstrap).all_of(Topic.RECEIPTS)
-    ]
-    return sorted((one for one in found if HELD in one.ids), key=lambda one: one.departed_ms)
+    found = (one for one in Topics(bootstrap).receipts() if HELD in one.ids)
+    return sorted(found, key=lambda one: one.departed_ms)

@@ -2,13 +2,10 @@
 
 import time
 
-import msgspec
-
 from scripts.load.receiver import Receiver
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.receipts import Receipt
 from shared.contracts.scorecard import MinuteCard
-from shared.contracts.topics import Topic
 from tests.harness.live_side import LiveSide
 from tests.harness.meter_processes import Meter
 from tests.harness.topics import Topics
@@ -53,8 +50,4 @@ def minute_now() -> int:
 
 
 def receipts_of(bootstrap: str, tenant: str) -> list[Receipt]:
-    found = [
-        msgspec.json.decode(message.value() or b"", type=Receipt)
-        for message in Topics(bootstrap).all_of(Topic.RECEIPTS)
-    ]
-    return [receipt for receipt in found if receipt.tenant == tenant]
+    return [receipt for receipt in Topics(bootstrap).receipts() if receipt.tenant == tenant]

@@ -22,7 +22,7 @@ from tests.conftest import delete_records
 from tests.harness.topics import Topics, pipe_to
 from tests.harness.waiting import eventually
 from tests.spark.events import ATTRIBUTES, STAMPS, event_headers, headers
-from tests.spark.test_transmit_query import Sink, own_settings, receipts
+from tests.spark.test_transmit_query import Sink, own_settings
 
 pytestmark = pytest.mark.proof
 
@@ -78,8 +78,8 @@ def test_the_good_version_sends_again_what_the_bad_one_spoilt_or_lost_and_once_o
     good = sorted(event["id"] for body in texts for event in json.loads(body))
     assert good == sorted(_NAMES), "each once, with its own bytes"
     assert len(arrived) == 2 * len(_NAMES) - len(_LOST)
-    assert sum(len(each.ids) for each in receipts(side) if each.replay and each.tries) == len(_NAMES)
-    assert {each.replay for each in receipts(side)} == {"", replay.name}
+    assert sum(len(each.ids) for each in side.receipts() if each.replay and each.tries) == len(_NAMES)
+    assert {each.replay for each in side.receipts()} == {"", replay.name}
 
 
 def _bodies(sink: Sink) -> list[tuple[str, float]]:
@@ -87,4 +87,4 @@ def _bodies(sink: Sink) -> list[tuple[str, float]]:
 
 
 def _settled(side: Topics, wanted: int) -> bool:
-    return sum(len(each.ids) for each in receipts(side) if each.replay) == wanted
+    return sum(len(each.ids) for each in side.receipts() if each.replay) == wanted

@@ -3,7 +3,6 @@
 from functools import partial
 from pathlib import Path
 
-import msgspec
 import pytest
 from pyspark.sql import SparkSession
 
@@ -26,8 +25,7 @@ ROUNDS = 10
 
 
 def receipts(side: Topics, pipe: str) -> list[Receipt]:
-    found = [msgspec.json.decode(m.value() or b"", type=Receipt) for m in side.all_of(Topic.RECEIPTS)]
-    return [receipt for receipt in found if receipt.pipe == pipe]
+    return [receipt for receipt in side.receipts() if receipt.pipe == pipe]
 
 
 def test_a_slow_destination_gets_its_events_by_the_slow_lane_and_comes_back_when_it_is_fast(

@@ -17,7 +17,6 @@ from pyspark.sql import SparkSession
 from pipelines.data.transmit.job import build
 from pipelines.data.transmit.settings import TransmitSettings
 from shared.contracts import headers as h
-from shared.contracts.receipts import Receipt
 from shared.contracts.topics import Topic
 from shared.runtime.settings import SparkSettings
 from tests.conftest import delete_records
@@ -90,12 +89,8 @@ def own_settings(shared: SparkSettings, bootstrap: str, checkpoints: Path) -> Tr
     return TransmitSettings(**{**shared.model_dump(), **place, **patience})
 
 
-def receipts(topics: Topics) -> list[Receipt]:
-    return [msgspec.json.decode(m.value() or b"", type=Receipt) for m in topics.all_of(Topic.RECEIPTS)]
-
-
 def results(topics: Topics) -> Counter[tuple[str, str]]:
-    return Counter((receipt.pipe, receipt.result) for receipt in receipts(topics) for _ in receipt.ids)
+    return Counter((receipt.pipe, receipt.result) for receipt in topics.receipts() for _ in receipt.ids)
 
 
 def test_every_record_comes_to_its_end(
@@ -210,7 +205,7 @@ def test_killed_query_loses_nothing_and_doubles_only_what_was_in_flight(
         feeder.start()
         eventually(lambda: len(sink.ids) > 300, 240)
         kill(process)
-        recorded = {i for receipt in receipts(side) for i in receipt.ids}
+        recorded = {i for receipt in side.receipts() for i in receipt.ids}
         process = start_transmit(topics, spark_settings, tmp_path)
         before = len(sink.ids)
         eventually(lambda: len(sink.ids) > before + 100, 240)

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import ClassVar
@@ -21,7 +21,7 @@ from shared.dynamodb.activity_register import ActivityRegister, LostError, Waits
 from shared.dynamodb.client import StoreError, cancellations, dynamodb_client
 from shared.dynamodb.document_rows import row_key
 from shared.dynamodb.document_table import DocumentTable
-from shared.runtime.clock import wall_clock
+from shared.runtime.clock import Clock, wall_clock
 
 TABLE = "activities"
 LEASE = 10.0
@@ -240,8 +240,14 @@ def test_no_two_hands_are_on_one_side_in_very_many_histories(dynamodb_local: str
     _run(dynamodb_local, 400)
 
 
-def _register(url: str, side: str, owner: str) -> ActivityRegister:
-    return ActivityRegister(TABLE, url, side=side, owner=owner, clock=wall_clock, monotonic=time.monotonic)
+def _register(
+    url: str,
+    side: str,
+    owner: str,
+    clock: Clock = wall_clock,
+    monotonic: Callable[[], float] = time.monotonic,
+) -> ActivityRegister:
+    return ActivityRegister(TABLE, url, side=side, owner=owner, clock=clock, monotonic=monotonic)
 
 
 def test_an_owner_that_beats_in_time_keeps_its_activity_and_a_silent_one_loses_it(
@@ -250,8 +256,7 @@ def test_an_owner_that_beats_in_time_keeps_its_activity_and_a_silent_one_loses_i
     DocumentTable(TABLE, dynamodb_local).ensure()
     side, now = f"side-{uuid4().hex[:8]}", 0.0
     owner, other = (
-        ActivityRegister(TABLE, dynamodb_local, side=side, owner=name, clock=lambda: 0, monotonic=lambda: now)
-        for name in ("owner", "other")
+        _register(dynamodb_local, side, name, lambda: 0, lambda: now) for name in ("owner", "other")
     )
     held = owner.begin(Action.RAMP_STEP, "a pipe", STABLE, lease_seconds=LEASE)
     assert isinstance(held, Activity)
@@ -278,14 +283,7 @@ def test_an_owner_that_has_not_beaten_yet_is_not_dead_for_a_clock_that_differs(
     DocumentTable(TABLE, dynamodb_local).ensure()
     side = f"side-{uuid4().hex[:8]}"
     owner, other = (
-        ActivityRegister(
-            TABLE,
-            dynamodb_local,
-            side=side,
-            owner=name,
-            clock=partial(wall_ms, actor, 0.0, {actor: skew}),
-            monotonic=lambda: 0.0,
-        )
+        _register(dynamodb_local, side, name, partial(wall_ms, actor, 0.0, {actor: skew}), lambda: 0.0)
         for name, actor, skew in (("owner", Actor.DEPLOYER, 0.0), ("other", Actor.MAINTENANCE, ahead))
     )
     assert isinstance(owner.begin(Action.STEP_FORWARD, "a release", STABLE, lease_seconds=LEASE), Activity)
@@ -301,10 +299,7 @@ def test_what_never_beats_is_over_after_its_time_for_one_that_looks_hours_later_
     assert isinstance(person.begin(Action.MAINTAIN, "a patch", SILENT, lease_seconds=hour), Activity)
 
     def later(seconds: float) -> ActivityRegister:
-        clock = partial(_later, seconds)
-        return ActivityRegister(
-            TABLE, dynamodb_local, side=side, owner="deployer", clock=clock, monotonic=time.monotonic
-        )
+        return _register(dynamodb_local, side, "deployer", partial(_later, seconds))
 
     in_time = later(hour).begin(Action.STEP_FORWARD, "a release", STABLE)
     assert isinstance(in_time, Waits)
@@ -315,14 +310,7 @@ def test_what_goes_on_after_many_minutes_is_not_taken_for_what_never_beats(dynam
     DocumentTable(TABLE, dynamodb_local).ensure()
     side, now = f"side-{uuid4().hex[:8]}", 0.0
     owner, other = (
-        ActivityRegister(
-            TABLE,
-            dynamodb_local,
-            side=side,
-            owner=name,
-            clock=lambda: int(1_000 * now),
-            monotonic=lambda: now,
-        )
+        _register(dynamodb_local, side, name, lambda: int(1_000 * now), lambda: now)
         for name in ("owner", "other")
     )
     held = owner.begin(Action.REPLACE_CODE, "a release", STABLE, lease_seconds=LEASE)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.observe_process import ObserveProcess
+from tests.harness.observe_process import ObserveProcess, running_observe
 from tests.harness.service_process import end_all
 from tests.harness.waiting import eventually
 
@@ -43,8 +43,5 @@ def asked(
     configured: str, dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ObserveProcess]:
     """A process for requests that no data has to do with, for the tests of a module."""
-    folder = tmp_path_factory.mktemp("asked")
-    process = ObserveProcess(configured, dynamodb_local, folder / "observe.log", store_table=folder.name)
-    eventually(process.ready)
-    yield process
-    end_all([process])
+    with running_observe(configured, dynamodb_local, tmp_path_factory.mktemp("asked")) as process:
+        yield process

@@ -5,14 +5,12 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from pipelines.control.deploy.backend import FencedError
-from pipelines.control.deploy.policy import Policy
 from shared.contracts.release_steps import Kind, Step
 from shared.contracts.releases import Positions, Release
 from tests.harness.fake_world import DARK, LIGHT, OLD, Bad, badly_ended, described, doubled
-from tests.harness.release_world import ReleaseWorld
+from tests.harness.release_world import SHORT, ReleaseWorld
 
 NEW = "2.0"
-SHORT = Policy(watch_minutes=1, half_minutes=1, bake_minutes=1, rating_days=1)
 PAUSE = 5.0
 
 

@@ -5,13 +5,11 @@ from random import Random
 
 import pytest
 
-from pipelines.control.deploy.policy import Policy
 from shared.contracts.release_steps import Kind, Step
 from tests.harness.fake_world import DARK, LIGHT, OLD, Bad
-from tests.harness.release_world import FreeHands, ReleaseWorld, assert_whole
+from tests.harness.release_world import SHORT, FreeHands, ReleaseWorld, assert_whole
 
 NEW = "2.0"
-SHORT = Policy(watch_minutes=1, half_minutes=1, bake_minutes=1, rating_days=1)
 FORWARD = [
     Step.START,
     Step.READY,

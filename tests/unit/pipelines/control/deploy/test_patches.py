@@ -2,13 +2,11 @@
 
 import pytest
 
-from pipelines.control.deploy.policy import Policy
 from shared.contracts.release_steps import Kind, Step
 from tests.harness.fake_world import DARK, LIGHT, OLD
-from tests.harness.release_world import ReleaseWorld, assert_whole
+from tests.harness.release_world import SHORT, ReleaseWorld, assert_whole
 
 NEW = "2.0"
-SHORT = Policy(watch_minutes=1, half_minutes=1, bake_minutes=1, rating_days=1)
 PATCHED = [f"a broker of {DARK} is being patched"]
 
 
