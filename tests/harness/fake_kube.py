@@ -22,6 +22,7 @@ class FakeKube(KubeApi):
         """By their paths."""
 
         self.pods: list[str] = []
+        self._ended: dict[str, Manifest] = {}
         self.answers: dict[str, bytes] = {}
         """By `name/path`, what a pod answers."""
 
@@ -54,6 +55,14 @@ class FakeKube(KubeApi):
         status = {"conditions": [{"type": condition, "status": "True"}]}
         self.objects[self.path(job(name))]["status"] = status
 
+    def answer_job(self, name: str, message: str, *, status: int = 0) -> None:
+        """Let a job's only pod end with a message."""
+        self.end_job(name, "Failed" if status else "Complete")
+        end = {"exitCode": status, "reason": "Error" if status else "Completed", "message": message}
+        self._ended[name] = _pod(name) | {
+            "status": {"phase": "Failed", "containerStatuses": [{"state": {"terminated": end}}]}
+        }
+
     def get(self, path: str) -> Manifest | None:
         return self.objects.get(path)
 
@@ -64,8 +73,11 @@ class FakeKube(KubeApi):
         self.objects[path] = manifest | {"metadata": manifest["metadata"] | {"resourceVersion": "1"}}
 
     def list(self, path: str, selector: str) -> Sequence[Manifest]:
-        assert selector == OURS
+        ours, _, job = selector.partition(",batch.kubernetes.io/job-name=")
+        assert ours == OURS
         kind = path.rpartition("/")[2]
+        if job:
+            return [self._ended[job]] if job in self._ended else []
         return [_pod(name) for name in self.pods] if kind == "pods" else self._of(kind)
 
     def merge(self, path: str, change: Mapping[str, Any]) -> None:

@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 import pytest
 from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.eks.models import eks_backends
@@ -17,6 +18,8 @@ from pipelines.control.backends.aws.backend import AwsBackend
 from pipelines.control.backends.aws.manifest import Manifest
 from pipelines.control.backends.aws.settings import AwsSettings
 from pipelines.control.backends.aws.versions import version_key
+from pipelines.control.backends.aws.workloads import READABILITY
+from pipelines.control.readability.answer import Reading
 from shared.contracts.side_weights import SIDES
 from shared.dynamodb.document_table import DocumentTable
 from tests.harness.local_aws import REGION, client, local_aws
@@ -24,9 +27,15 @@ from tests.harness.token_reviews import token_reviews
 from tests.harness.waiting import free_port
 from tests.kubernetes.control_plane import ControlPlane, etcd
 from tests.kubernetes.pods import Folder, Pods, answering, running
-from tests.synth.workloads.manifests import WORKLOADS, named, render
+from tests.synth.workloads.manifests import WITH_PODS, WORKLOADS, named, of_kind, pod, render
 
-OLD, NEW, LIGHT, DARK = "1.0.0", "1.1.0", "blue", "green"
+OLD, NEW, REFUSES, LIGHT, DARK = "1.0.0", "1.1.0", "1.2.0", "blue", "green"
+_ANSWERS: Final = {REFUSES: Reading(records={"events": 200}, refused={"events": 3})}
+"""What versions say that do not read everything."""
+
+_PLAYED: Final = "hifi-test/says"
+"""Annotation of a pod that KWOK plays: the termination message of its container."""
+
 _PREFIX: Final = "hifi-test"
 _CLUSTER: Final = WORKLOADS / "cluster"
 _VERSIONS, _CHECKPOINTS = "hifi-test-versions", "hifi-test-checkpoints"
@@ -71,7 +80,7 @@ def aws_place(folder: Path, bootstrap: str, monkeypatch: pytest.MonkeyPatch) -> 
         for bucket in (_VERSIONS, _CHECKPOINTS):
             s3.create_bucket(Bucket=bucket, CreateBucketConfiguration={"LocationConstraint": REGION})
         for side in SIDES:
-            for version in (OLD, NEW):
+            for version in (OLD, NEW, REFUSES):
                 found = json.dumps(_manifests(side, version, http[side])).encode()
                 s3.put_object(Bucket=_VERSIONS, Key=version_key(version, side), Body=found)
         _make_edge(url, settings)
@@ -114,16 +123,15 @@ def _settings(url: str, bootstrap: str, zone: str, kafka: Mapping[str, str]) -> 
 def _manifests(side: str, version: str, http: int) -> list[Manifest]:
     """The overlay as a release renders it, with the version's images; observe and canary at a port here."""
     found = render(WORKLOADS / "overlays" / side)
-    for each in found:
-        for container in each["spec"]["template"]["spec"]["containers"] if _has_pods(each) else ():
+    for each in of_kind(found, *WITH_PODS):
+        for container in pod(each)["containers"]:
             container["image"] = f"{container['image'].partition(':')[0]}:{version}"
             if each["metadata"]["name"] in ("observe", "canary"):
                 container["ports"] = [{"name": "http", "containerPort": http}]
+    asked = named(found, "CronJob", READABILITY)["spec"]["jobTemplate"]["spec"]["template"]
+    answer = msgspec.json.encode(_ANSWERS.get(version, Reading())).decode()
+    asked["metadata"]["annotations"] = {_PLAYED: answer}
     return found
-
-
-def _has_pods(manifest: Manifest) -> bool:
-    return manifest["kind"] in ("Deployment", "StatefulSet", "Job")
 
 
 def _group() -> str:

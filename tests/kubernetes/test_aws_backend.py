@@ -8,10 +8,10 @@ import pytest
 
 from pipelines.control.backends.aws.eks import eks_api
 from pipelines.control.backends.aws.first_version import start_first
-from pipelines.control.deploy.backend import BackendError
+from pipelines.control.deploy.backend import BackendError, Deployed, Obstacle
 from tests.harness.backend_conformance import BackendConformance, Place
 from tests.harness.local_aws import REGION
-from tests.kubernetes.aws_place import DARK, LIGHT, NEW, OLD, AwsPlace, aws_place
+from tests.kubernetes.aws_place import DARK, LIGHT, NEW, OLD, REFUSES, AwsPlace, aws_place
 
 pytestmark = [pytest.mark.proof, pytest.mark.timeout(1_800)]
 
@@ -46,6 +46,24 @@ def test_a_deployer_is_refused_what_no_version_needs(world: AwsPlace, path: str)
     assert kube.get("/api/v1/namespaces/hifi/configmaps/deployer-none") is None
     with pytest.raises(BackendError, match="403"):
         kube.get(path)
+
+
+def test_a_version_that_refuses_what_the_sides_wrote_is_an_obstacle_before_it_is_started(
+    place: Place,
+) -> None:
+    found: list[Obstacle] = []
+
+    def asked() -> bool:
+        answer = place.backend.obstacles(place.dark, REFUSES)
+        found[:] = answer or []
+        return answer is not None
+
+    place.wake(place.old)
+    place.lay_down()
+    place.eventually(asked, "both sides have been read")
+    text = f"version {REFUSES} refuses 3 of 200 records of events; the version that serves refuses 0"
+    assert found == [Obstacle(text=text, lasting=True)] * 2, "of each side"
+    assert place.backend.deployed(place.dark) == Deployed(version=place.old, parked=True)
 
 
 class TestAwsBackend(BackendConformance):

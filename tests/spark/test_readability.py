@@ -1,5 +1,6 @@
 """A version reads what another one wrote, or says what it refuses."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -9,13 +10,15 @@ import msgspec
 import pytest
 from pyspark.sql import SparkSession
 
-from scripts.local.twins.readability import Reading, reading
-from scripts.local.twins.recording import Recorded, Recording, last_records, read, write
+from pipelines.control.readability.answer import BROKERS_SILENT, MODULE, POSITIONS, Reading
+from pipelines.control.readability.reading import reading
+from pipelines.control.readability.recording import Recorded, Recording, last_records, read, write
 from shared.contracts.completeness import COMPLETE_KEY, COMPLETE_VALUE
 from shared.contracts.documents import Entry, Pipe, encode_entry
 from shared.contracts.topics import Topic
 from shared.contracts.topology import INPUTS
 from tests.harness.topics import Topics, outbound_headers
+from tests.harness.waiting import free_port
 from tests.spark.events import event_headers
 from tests.spark.test_ingest_and_route_queries import _COLLECTED, _ONE_PARTITION, collected
 
@@ -79,10 +82,39 @@ def test_a_checkpoint_of_what_no_query_reads_is_named(spark: SparkSession) -> No
 @pytest.mark.proof
 def test_the_deployer_is_answered_by_a_process_of_the_version(tmp_path: Path) -> None:
     write(Recording(records=GOOD + BAD), tmp_path / "recording")
-    command = [sys.executable, "-m", "scripts.local.twins.readability", str(tmp_path / "recording")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
-    found = msgspec.json.decode(done.stdout.splitlines()[-1], type=Reading)
+    found = answer(asked(str(tmp_path / "recording")))
     assert found.refused == {"collected": 1, "events": 1, "outbound": 1, "retry_in.30s": 1, "config": 2}
+
+
+def asked(*arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+    """A process of a version that was asked, and has ended."""
+    command = [sys.executable, "-m", MODULE, *arguments]
+    environment = os.environ | variables
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
+
+
+def answer(done: "subprocess.CompletedProcess[str]") -> Reading:
+    assert done.returncode == 0, done.stderr
+    return msgspec.json.decode(done.stdout.splitlines()[-1], type=Reading)
+
+
+@pytest.mark.proof
+def test_a_version_in_a_pod_reads_its_sides_brokers_and_positions(topics: str) -> None:
+    records = Topics(topics)
+    for value in (collected("read"), b"no array"):
+        records.put(Topic.COLLECTED, value, _COLLECTED, _ONE_PARTITION)
+    records.flush()
+    positions = '{"enrich": {"events/0": 7}}'
+    found = answer(asked(HIFI_BOOTSTRAP=topics, **{POSITIONS: positions}))
+    assert (found.records, found.refused) == ({"collected": 2}, {"collected": 1})
+    assert found.checkpoints == ["it has no query enrich, of which the side has a checkpoint"]
+
+
+@pytest.mark.proof
+def test_a_version_whose_brokers_are_silent_says_so_by_its_exit_status() -> None:
+    done = asked(HIFI_BOOTSTRAP=f"127.0.0.1:{free_port()}")
+    assert done.returncode == BROKERS_SILENT
+    assert "the brokers do not answer" in done.stderr.splitlines()[-1]
 
 
 @pytest.mark.proof

@@ -8,7 +8,7 @@ from infra.components.identity.pod_identities import PodIdentity
 from infra.components.identity.secret_access import batch_get_secrets, get_secrets
 from infra.components.kafka.access import KafkaAccess, KafkaArns
 from shared.contracts.topics import Topic
-from shared.contracts.topology import INPUTS, OUTPUTS
+from shared.contracts.topology import INPUTS, OUTPUTS, READERS
 
 NAMESPACE = "hifi"
 
@@ -55,6 +55,8 @@ _ACCESS = {
         joins=["hifi.*", "spark-kafka-*"],
         watches=_NO_OFFSETS,
     ),
+    # A version that is asked what it reads of what others wrote.
+    "readability": KafkaAccess(reads=[*map(Topic, READERS), Topic.CONFIG], watches=_NO_OFFSETS),
     # The job of a deployment that creates the topics.
     "topics": KafkaAccess(manages=list(Topic), reads=list(Topic), watches=_NO_OFFSETS),
 }

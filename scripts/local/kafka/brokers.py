@@ -17,6 +17,7 @@ from shared.contracts.limits import MAX_RECORD_BYTES
 from shared.contracts.topics import MIN_IN_SYNC_REPLICAS, REPLICAS
 from shared.runtime.errors import OperatorError
 from shared.runtime.jvm import java, mapping, release
+from shared.runtime.program_output import last_line
 
 _LOGGING: Final = Path(__file__).with_name("broker-log4j2.properties")
 _FORMAT_SECONDS: Final = 120
@@ -183,15 +184,10 @@ def _format(side: Side, brokers: Sequence[int], jars: Path) -> None:
         output, _ = process.communicate(timeout=_FORMAT_SECONDS)
         if process.returncode:
             raise BrokerError(
-                f"{side.broker_folder(broker)} cannot be formatted: {_last_line(output)}\n"
+                f"{side.broker_folder(broker)} cannot be formatted: {last_line(output)}\n"
                 f"It may belong to another cluster: remove {side.root}, with its events, to start anew."
             )
         _mark(side, broker).write_text(cluster + "\n")
-
-
-def _last_line(output: str) -> str:
-    lines = [line for line in output.splitlines() if line.strip()]
-    return lines[-1] if lines else "no output"
 
 
 def cluster_id(side: Side) -> str:

@@ -8,13 +8,17 @@ from typing import Final
 
 import msgspec
 
+from pipelines.control.backends.checkpoints import query_positions
 from pipelines.control.deploy.backend import Obstacle
+from pipelines.control.readability.answer import MODULE, Reading, more_refused
+from pipelines.control.readability.recording import Recording, last_records, write
 from scripts.local.side import Code, Side
-from scripts.local.twins.readability import Reading
-from scripts.local.twins.recording import recording, write
+from scripts.local.twins.folder_checkpoints import FolderCheckpoints
 from scripts.local.twins.version_names import may_move
-from scripts.local.twins.version_python import last_line, run_python, source_of
+from scripts.local.twins.version_python import run_python, source_of
 from scripts.local.twins.versions import NoVersionError, code_of, commit_of
+from shared.contracts.topology import INPUTS
+from shared.runtime.program_output import last_line
 
 _SECONDS: Final = 240
 _MODULES: Final = (
@@ -26,7 +30,7 @@ _MODULES: Final = (
 )
 """What the programs of a side begin with."""
 
-_READABILITY: Final = Path("scripts/local/twins/readability.py")
+_READABILITY: Final = Path(*MODULE.split("."), "__main__.py")
 """A version without it is older than this check: it is only imported."""
 
 
@@ -60,24 +64,12 @@ def version_obstacles(version: str, folder: Path, target: Side, serving: Side) -
     ]
 
 
-def more_refused(new: Reading, old: Reading) -> Sequence[str]:
-    """What a version refuses that the one which serves does not, in words. Pure."""
-    found = [
-        f"refuses {count} of {new.records[topic]} records of {topic}; the version that serves refuses "
-        f"{old.refused.get(topic, 0)}"
-        for topic, count in sorted(new.refused.items())
-        if count > old.refused.get(topic, 0)
-    ]
-    strange = [text for text in new.checkpoints if text not in old.checkpoints]
-    return [*found, *(f"cannot go on from the checkpoints of the side: {text}" for text in strange)]
-
-
 def _unreadable(code: Code, target: Side, serving: Side) -> Sequence[str]:
     known = {side.code.version for side in (target, serving) if side.code is not None}
     if known == {code.version} or not (source_of(code) / _READABILITY).exists():
         return []
     try:
-        found = recording((target, serving), target)
+        found = _recording((target, serving), target)
     except ValueError as error:
         return [f"cannot read the checkpoints of {target.name}: {error}"]
     with tempfile.TemporaryDirectory() as folder:
@@ -86,16 +78,21 @@ def _unreadable(code: Code, target: Side, serving: Side) -> Sequence[str]:
         new, trouble = _reading(code, file)
         if new is None:
             return [f"cannot read what {serving.name} wrote: {trouble}"]
-        if not new.refused and not new.checkpoints:
+        if new.reads_all:
             return []
         # What the version that serves refuses, too, is the fault of the records.
         old, _ = _reading(serving.code or Code(version=""), file)
         return more_refused(new, old or Reading())
 
 
+def _recording(sides: Sequence[Side], target: Side) -> Recording:
+    queries = query_positions(FolderCheckpoints(target.checkpoints), INPUTS)
+    return Recording(records=[r for side in sides for r in last_records(side.bootstrap)], queries=queries)
+
+
 def _reading(code: Code, file: Path) -> tuple[Reading | None, str]:
     """What a version makes of a recording, or why it cannot be said."""
-    done = _python(code, "-m", "scripts.local.twins.readability", str(file))
+    done = _python(code, "-m", MODULE, str(file))
     if done.returncode:
         return None, last_line(done.stderr)
     return msgspec.json.decode(done.stdout.splitlines()[-1], type=Reading), ""

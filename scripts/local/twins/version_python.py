@@ -35,8 +35,3 @@ def run_python(code: Code, *arguments: str, seconds: float) -> "subprocess.Compl
 def source_of(code: Code) -> Path:
     """Folder of a version's code."""
     return code.source or CHECKOUT
-
-
-def last_line(text: str) -> str:
-    """The last line of what a program wrote: of a traceback the error."""
-    return (text.strip().splitlines() or ["no output"])[-1]

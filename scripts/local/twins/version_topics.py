@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import Final
 
 from scripts.local.side import Code, Side
-from scripts.local.twins.version_python import last_line, run_python
+from scripts.local.twins.version_python import run_python
 from shared.runtime.errors import OperatorError
+from shared.runtime.program_output import last_line
 
 _SCRIPT: Final = Path(__file__).with_name("make_topics.py")
 _SECONDS: Final = 180.0

@@ -19,7 +19,7 @@ METER = {
     "canary": "pipelines.control.canary",
 }
 LASTING = ("Deployment", "StatefulSet")
-WITH_PODS = (*LASTING, "Job")
+WITH_PODS = (*LASTING, "Job", "CronJob")
 
 
 def render(folder: Path) -> list[Manifest]:
@@ -45,13 +45,19 @@ def label(manifest: Manifest) -> str:
 
 
 def pod(workload: Manifest) -> dict[str, Any]:
-    spec: dict[str, Any] = workload["spec"]["template"]["spec"]
+    spec: dict[str, Any] = _template(workload)["spec"]
     return spec
 
 
 def pod_labels(workload: Manifest) -> dict[str, str]:
-    labels: dict[str, str] = workload["spec"]["template"]["metadata"]["labels"]
+    labels: dict[str, str] = _template(workload)["metadata"]["labels"]
     return labels
+
+
+def _template(workload: Manifest) -> dict[str, Any]:
+    spec: dict[str, Any] = workload["spec"]
+    found: dict[str, Any] = spec.get("jobTemplate", {"spec": spec})["spec"]["template"]
+    return found
 
 
 def container(workload: Manifest) -> dict[str, Any]:

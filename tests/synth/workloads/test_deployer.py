@@ -37,6 +37,7 @@ ZONE = "Z0000000000000000000"
 KAFKA = {side: SideKafka(arn=f"arn:{side}", bootstrap=f"b-1.{side}:9098") for side in Side}
 PLURALS = {
     "ConfigMap": ("", "configmaps"),
+    "CronJob": ("batch", "cronjobs"),
     "Deployment": ("apps", "deployments"),
     "Job": ("batch", "jobs"),
     "NetworkPolicy": ("networking.k8s.io", "networkpolicies"),

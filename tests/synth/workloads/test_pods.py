@@ -1,6 +1,7 @@
 """Each pod's user, node, resources, probes and shutdown."""
 
 import importlib.util
+import re
 from ipaddress import ip_address, ip_network
 
 import pytest
@@ -8,7 +9,10 @@ import pytest
 from infra.components.kubernetes.cluster import SERVICE_RANGE
 from infra.config import EnvironmentName, RunSettings, load_environment
 from infra.naming import Side
+from pipelines.control.backends.aws.workloads import READABILITY
 from pipelines.control.canary.settings import CanarySettings
+from pipelines.control.readability.answer import MODULE
+from pipelines.control.readability.settings import ReadabilitySettings
 from pipelines.data.collect.settings import CollectSettings
 from shared.contracts.topics import Topic, TopicSpec
 from shared.runtime.settings import SideSettings, SparkSettings
@@ -33,6 +37,7 @@ from tests.synth.workloads.manifests import (
 )
 
 SPOT_NOTICE_SECONDS = 120
+STARTED = re.compile(r"-m (\S+)")
 
 
 def workloads(manifests: list[Manifest]) -> list[Manifest]:
@@ -42,6 +47,7 @@ def workloads(manifests: list[Manifest]) -> list[Manifest]:
 def test_all_of_a_side_is_there(manifests: list[Manifest]) -> None:
     assert {label(each) for each in workloads(manifests)} == {
         "Job/topics",
+        "CronJob/readability",
         "Deployment/collect",
         "Deployment/retry",
         "Deployment/provision",
@@ -56,13 +62,14 @@ def test_all_of_a_side_is_there(manifests: list[Manifest]) -> None:
 
 def test_every_module_that_is_started_exists(manifests: list[Manifest]) -> None:
     started = {
-        words[words.index("-m") + 1] for each in workloads(manifests) if "-m" in (words := command(each))
+        found[1] for each in workloads(manifests) if (found := STARTED.search(" ".join(command(each))))
     }
     assert started == {
         "pipelines.data.collect",
         "pipelines.data.retry",
         "pipelines.control.provision",
         "pipelines.management.api",
+        MODULE,
         *(f"pipelines.data.{node}" for node in CHAIN),
         *METER.values(),
     }
@@ -277,6 +284,23 @@ def test_the_job_makes_every_topic_of_the_contracts(
     ((bootstrap, specs),) = asked
     assert bootstrap == "broker:9098"
     assert {spec.name for spec in specs} == set(Topic)
+
+
+def test_a_version_is_asked_what_it_reads_and_by_nothing_but_a_person_or_the_deployer(
+    manifests: list[Manifest],
+) -> None:
+    asked = named(manifests, "CronJob", READABILITY)
+    assert asked["spec"]["suspend"] is True
+    (side,) = [each["data"] for each in of_kind(manifests, "ConfigMap") if "HIFI_SIDE" in each["data"]]
+    assert wanted(ReadabilitySettings) <= side.keys()
+    assert container(asked)["image"] == container(named(manifests, "Deployment", "ingest-driver"))["image"]
+    # The answer is what the container leaves; of a failure the end of its log.
+    assert command(asked)[-1].endswith("> /dev/termination-log")
+    assert container(asked)["terminationMessagePolicy"] == "FallbackToLogsOnError"
+    assert pod(asked)["restartPolicy"] == "Never"
+    assert selects(named(manifests, "NetworkPolicy", "everyone")["spec"]["podSelector"], pod_labels(asked)), (
+        "its brokers"
+    )
 
 
 def test_who_has_a_volume_lives_where_every_zone_has_a_node(

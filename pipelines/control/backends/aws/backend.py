@@ -13,7 +13,10 @@ from confluent_kafka import KafkaException
 
 from pipelines.control.backends.aws.eks import eks_api
 from pipelines.control.backends.aws.fenced_weights import FencedWeights, closed_text
+from pipelines.control.backends.aws.kube_api import KubeApi
 from pipelines.control.backends.aws.maintenance import maintenance
+from pipelines.control.backends.aws.questions import Questions
+from pipelines.control.backends.aws.readability import Readability
 from pipelines.control.backends.aws.s3_checkpoints import S3Checkpoints
 from pipelines.control.backends.aws.settings import AwsSettings
 from pipelines.control.backends.aws.side_code import SideCode
@@ -21,6 +24,7 @@ from pipelines.control.backends.aws.versions import VersionStore
 from pipelines.control.backends.aws.weighted_records import NoRecordsError, Place, Traffic
 from pipelines.control.backends.aws.workloads import CANARY
 from pipelines.control.backends.canary_metrics import changed_events, proof
+from pipelines.control.backends.checkpoints import Offsets, query_positions
 from pipelines.control.backends.letter_counter import letter_counter
 from pipelines.control.backends.meter import minutes_of, stability_of
 from pipelines.control.backends.minute_readings import MinuteReadings, Reading
@@ -44,6 +48,7 @@ from shared.contracts.canary_pause import PAUSE_SECONDS
 from shared.contracts.diamond.stability import Stability
 from shared.contracts.releases import Positions
 from shared.contracts.side_weights import SIDES, WrongWeightsError
+from shared.contracts.topology import INPUTS
 from shared.dynamodb.client import StoreError
 from shared.runtime.clock import wall_clock
 
@@ -92,7 +97,11 @@ class AwsBackend:
             settings.documents_table,
             settings.documents_endpoint,
         )
+        self._kubes: dict[str, KubeApi] = {}
         self._codes: dict[str, SideCode] = {}
+        self._readability = Readability(
+            self._versions.manifests, lambda side: Questions(self._kube(side), side), self._query_positions
+        )
         self._remains = {side: RemainsReader(settings.bootstrap(side)) for side in SIDES}
         self._letters = {side: letter_counter(settings.bootstrap(side)) for side in SIDES}
         self._readings = {
@@ -109,13 +118,13 @@ class AwsBackend:
             return self._code(side).deployed()
 
     def obstacles(self, side: str, version: str) -> Sequence[Obstacle] | None:
-        """Why a version cannot be released to a side now; what it can read is not tried."""
+        """Why a version cannot be released to a side now; None while it is asked what it reads."""
         with _explained():
             # First, and without asking its brokers: nothing else may keep a rollback from learning of it.
             closed = [_closed(side)] if side in self._traffic.closed() else []
             if self._versions.manifests(version, side) is None:
                 return [*closed, Obstacle(text=f"there is no version {version} for {side}", lasting=True)]
-            return closed or self.passing(side)
+            return closed or self.passing(side) or self._unread(side, version)
 
     def passing(self, side: str) -> Sequence[Obstacle]:
         """What AWS or the brokers are busy with: four requests, and one more for each group of nodes."""
@@ -258,6 +267,14 @@ class AwsBackend:
     def _client(self, service: str) -> Any:
         return self._session.client(service, endpoint_url=self._settings.aws_endpoint, config=_QUICK)
 
+    def _unread(self, side: str, version: str) -> Sequence[Obstacle] | None:
+        runs = {each: self._code(each).ran() for each in SIDES}
+        (serving,) = (runs[each] for each in SIDES if each != side)
+        return self._readability.obstacles(version, side, runs, serving)
+
+    def _query_positions(self, side: str) -> Mapping[str, Offsets]:
+        return query_positions(self._checkpoints(side), INPUTS)
+
     def _checkpoints(self, side: str) -> S3Checkpoints:
         return S3Checkpoints(self._s3, self._settings.aws_checkpoints, side)
 
@@ -270,10 +287,14 @@ class AwsBackend:
 
     def _code(self, side: str) -> SideCode:
         if side not in self._codes:
-            cluster, region = self._settings.cluster(side), self._settings.aws_region
-            kube = eks_api(self._session, self._eks, cluster, region)
-            self._codes[side] = SideCode(kube, self._versions, side, wall_clock)
+            self._codes[side] = SideCode(self._kube(side), self._versions, side, wall_clock)
         return self._codes[side]
+
+    def _kube(self, side: str) -> KubeApi:
+        if side not in self._kubes:
+            cluster, region = self._settings.cluster(side), self._settings.aws_region
+            self._kubes[side] = eks_api(self._session, self._eks, cluster, region)
+        return self._kubes[side]
 
 
 def _closed(side: str) -> Obstacle:

@@ -44,6 +44,11 @@ class SideCode:
             return Deployed(version="", parked=False)
         return Deployed(version=record.version, parked=record.parked and not workloads.code(self.pods()))
 
+    def ran(self) -> str:
+        """The version that has written what the side holds, as far as one name says it; empty if none ran."""
+        record = self._records.read().record
+        return record.version or record.coming
+
     def start(self, version: str, fence: int) -> None:
         """Apply a version, unless it is applied already and no job of it has failed."""
         record = self.claim(fence)

@@ -11,8 +11,11 @@ OURS: Final = "app.kubernetes.io/part-of=hifi"
 
 NAME: Final = "app.kubernetes.io/name"
 CANARY: Final = "canary"
-KEPT: Final = frozenset({"provision", "deploy"})
-"""What runs on a parked side: the documents stay up to date, and the side can be woken up."""
+READABILITY: Final = "readability"
+"""The job in which a version is asked what it reads, see `questions`."""
+
+KEPT: Final = frozenset({"provision", "deploy", READABILITY})
+"""What runs on a parked side: documents stay up to date, a version is asked, the side can be woken up."""
 
 PAUSED: Final = "autoscaling.keda.sh/paused-replicas"
 """KEDA scales the workload to this number at once, and then leaves it alone."""
@@ -123,6 +126,11 @@ def http_port(pod: Manifest) -> int:
 def is_ready(pod: Manifest) -> bool:
     """Whether a pod is ready, and not about to end."""
     return _has_condition(pod, "Ready") and "deletionTimestamp" not in pod["metadata"]
+
+
+def has_ended(job: Manifest) -> bool:
+    """Whether a job runs no more."""
+    return has_failed(job) or _has_condition(job, "Complete")
 
 
 def has_failed(job: Manifest) -> bool:

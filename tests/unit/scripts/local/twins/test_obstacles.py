@@ -1,31 +1,10 @@
-"""A version is refused for what it reads worse than the one that serves."""
+"""What keeps a version from a local side is found before any of its programs is started."""
 
 from pathlib import Path
 
 from scripts.local.side import Code, Side
-from scripts.local.twins.obstacles import more_refused, version_obstacles
-from scripts.local.twins.readability import Reading
+from scripts.local.twins.obstacles import version_obstacles
 from scripts.local.twins.versions import checkout_version, commit_of
-
-OLD = Reading(refused={"events": 2}, records={"events": 100, "outbound": 50})
-
-
-def test_records_that_both_versions_refuse_are_no_obstacle() -> None:
-    assert more_refused(OLD, OLD) == []
-
-
-def test_more_refused_records_and_strange_checkpoints_are_named() -> None:
-    new = Reading(
-        refused={"events": 3, "outbound": 1},
-        records=OLD.records,
-        checkpoints=["it has no query route, of which the side has a checkpoint"],
-    )
-    assert more_refused(new, OLD) == [
-        "refuses 3 of 100 records of events; the version that serves refuses 2",
-        "refuses 1 of 50 records of outbound; the version that serves refuses 0",
-        "cannot go on from the checkpoints of the side: it has no query route, of which the side has a "
-        "checkpoint",
-    ]
 
 
 def test_a_checkpoint_that_cannot_be_read_is_an_obstacle_before_anything_is_started(tmp_path: Path) -> None:

@@ -1,19 +1,14 @@
-"""Whether this code reads what another version wrote. The deployer runs it with the code of a version that is
-to be released, before any traffic: `python -m scripts.local.twins.readability FILE`.
+"""Lets the functions of the nodes read records that another version wrote, as they do when it runs."""
 
-The records go through the functions of the nodes, as they do when it runs. FILE is a recording; the answer,
-on standard output, is a `Reading` in JSON.
-"""
-
-import sys
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Final
 
 import msgspec
-from msgspec import Struct
 from pyspark.sql import DataFrame, SparkSession
 
+from pipelines.control.readability.answer import Reading
+from pipelines.control.readability.recording import Recorded, Recording
 from pipelines.data.ingest.transforms import events
 from pipelines.data.route.config_rows import valid_pipes
 from pipelines.data.route.schema import SOURCE_ROW
@@ -21,12 +16,10 @@ from pipelines.data.route.transforms import outbound
 from pipelines.data.transmit.delivery.record_parser import read as parsed
 from pipelines.data.transmit.events import Poison
 from pipelines.data.transmit.transforms import flatten
-from scripts.local.twins.recording import Recorded, Recording, read
 from shared.contracts.completeness import COMPLETE_KEY
 from shared.contracts.documents import Catalogue, Entry, Pipe, decode_entry
-from shared.contracts.topics import RETRY_DELAYS, Topic
-from shared.contracts.topology import INPUTS
-from shared.runtime.clock import wall_clock
+from shared.contracts.topics import Topic
+from shared.contracts.topology import INPUTS, READERS
 
 _ROW: Final = (
     "key binary, value binary, topic string, partition int, offset bigint, "
@@ -34,18 +27,8 @@ _ROW: Final = (
 )
 """Records as Spark's Kafka source gives them."""
 
-
-class Reading(Struct, frozen=True, kw_only=True):
-    """What became of a recording."""
-
-    refused: dict[str, int] = {}
-    """By topic, how many of its records the node that reads it cannot use."""
-
-    records: dict[str, int] = {}
-    """By topic, how many there were."""
-
-    checkpoints: list[str] = []
-    """What of the checkpoints this version cannot go on from, a sentence each."""
+_MOST_SENTENCES: Final = 8
+"""An answer has to fit into the 4,096 bytes of a pod's termination message."""
 
 
 def reading(spark: SparkSession, recorded: Recording, now_ms: int) -> Reading:
@@ -59,13 +42,17 @@ def reading(spark: SparkSession, recorded: Recording, now_ms: int) -> Reading:
     by_topic: dict[str, list[Recorded]] = {}
     for each in recorded.records:
         by_topic.setdefault(each.topic, []).append(each)
-    refused = {topic: _REFUSED[topic](spark, found) for topic, found in by_topic.items() if topic in _REFUSED}
+    refused = {
+        topic: _REFUSED_BY[READERS[topic]](spark, found)
+        for topic, found in by_topic.items()
+        if topic in READERS
+    }
     if found := by_topic.get(Topic.CONFIG):
         refused[Topic.CONFIG] = _refused_documents(found, now_ms)
     return Reading(
         refused={topic: count for topic, count in refused.items() if count},
         records={topic: len(found) for topic, found in by_topic.items()},
-        checkpoints=list(_strange_positions(recorded.queries)),
+        checkpoints=list(itertools.islice(_strange_positions(recorded.queries), _MOST_SENTENCES)),
     )
 
 
@@ -120,31 +107,9 @@ def _refused_documents(found: Sequence[Recorded], now_ms: int) -> int:
     return refused + len(bad)
 
 
-_REFUSED: Final[Mapping[str, Callable[[SparkSession, Sequence[Recorded]], int]]] = {
-    Topic.COLLECTED: _refused_by_ingest,
-    Topic.EVENTS: _refused_by_route,
-    **dict.fromkeys((Topic.OUTBOUND, Topic.RETRY_OUT, *RETRY_DELAYS), _refused_by_transmit),
+_REFUSED_BY: Final[Mapping[str, Callable[[SparkSession, Sequence[Recorded]], int]]] = {
+    "ingest": _refused_by_ingest,
+    "route": _refused_by_route,
+    **dict.fromkeys(("transmit", "transmit_slow", "retry"), _refused_by_transmit),
 }
-
-
-def _session() -> SparkSession:
-    quiet = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "1"}
-    builder = SparkSession.builder.master("local[1]").appName("readability")
-    for name, value in quiet.items():
-        builder = builder.config(name, value)
-    return builder.getOrCreate()
-
-
-def main(file: Path) -> int:
-    """Exit status of the process."""
-    spark = _session()
-    try:
-        found = reading(spark, read(file), wall_clock())
-    finally:
-        spark.stop()
-    sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+"""By the group of the chain that reads a topic. What retry passes on, transmit reads."""

@@ -1,5 +1,5 @@
 """What a side has written: the last records of the topics that another version has to read, and where its
-queries stand. It goes from the deployer to the code of the other version in a file.
+queries stand.
 """
 
 import itertools
@@ -11,18 +11,14 @@ import msgspec
 from confluent_kafka import Message
 from msgspec import Struct
 
-from pipelines.control.backends.checkpoints import query_positions
-from scripts.local.side import Side
-from scripts.local.twins.folder_checkpoints import FolderCheckpoints
-from shared.contracts.topics import RETRY_DELAYS, Topic
-from shared.contracts.topology import INPUTS
+from shared.contracts.topics import Topic
+from shared.contracts.topology import READERS
 from shared.kafka.offset_range_reader import OffsetRange, OffsetRangeReader
 
 EVENT_RECORDS: Final = 200
 """Of each partition of a topic with events, at most so many records: the last ones."""
 
 _DOCUMENT_RECORDS: Final = 5_000
-_EVENTS: Final = (Topic.COLLECTED, Topic.EVENTS, Topic.OUTBOUND, Topic.RETRY_OUT, *RETRY_DELAYS)
 
 
 class Recorded(Struct, frozen=True):
@@ -44,17 +40,6 @@ class Recording(Struct, frozen=True, kw_only=True):
     """By streaming query, for each `topic/partition` the offset of the next record, as in its checkpoint."""
 
 
-def recording(sides: Iterable[Side], target: Side) -> Recording:
-    """What sides have written, and where the queries of one of them stand.
-
-    Raises:
-        KafkaException, TimeoutError: if the brokers do not answer.
-        ValueError, OSError: if a checkpoint of the target cannot be read.
-    """
-    queries = query_positions(FolderCheckpoints(target.checkpoints), INPUTS)
-    return Recording(records=[r for side in sides for r in last_records(side.bootstrap)], queries=queries)
-
-
 def last_records(bootstrap: str) -> list[Recorded]:
     """The last records of each topic that another version has to read.
 
@@ -62,7 +47,7 @@ def last_records(bootstrap: str) -> list[Recorded]:
         KafkaException, TimeoutError: if the brokers do not answer.
     """
     with OffsetRangeReader(bootstrap, "hifi-recording") as reader:
-        events = _last(reader.whole(_EVENTS), EVENT_RECORDS)
+        events = _last(reader.whole(map(Topic, READERS)), EVENT_RECORDS)
         documents = _last(reader.whole([Topic.CONFIG]), _DOCUMENT_RECORDS)
         return [_recorded(each) for each in reader.read(itertools.chain(events, documents))]
 

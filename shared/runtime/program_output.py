@@ -1,0 +1,6 @@
+"""What a program has said at its end."""
+
+
+def last_line(text: str) -> str:
+    """The last line of what a program wrote: of a traceback the error."""
+    return (text.strip().splitlines() or ["no output"])[-1]
