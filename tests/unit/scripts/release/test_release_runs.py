@@ -128,3 +128,42 @@ def test_a_stack_is_changed_only_under_a_side_that_is_parked(
     release.program(".venv/bin/python", f"#!/bin/bash\necho '{json.dumps({'sides': known})}'\n")
     status, _ = release.run("parked.sh", "green")
     assert (status == 0) is allowed
+
+
+REASON = "--reason deployment of the side's stack"
+BEGIN, END = f"maintenance begin --for 3h {REASON}", f"maintenance end {REASON}"
+
+
+def of_a_side(release: Release, *, parked: bool, deployed: bool = True) -> tuple[int, list[str]]:
+    """Exit status, and what was done to green in its order."""
+    known = json.dumps({"sides": [{"side": "green", "parked": parked}]})
+    asked = f"[[ $* != *sides* ]] || {{ echo '{known}'; exit; }}\n"
+    release.program(".venv/bin/python", f'#!/bin/bash\n{asked}echo "$HIFI_SIDE" "$*" >> "$CALLS"\n')
+    release.program("bin/npx", f"{STUB}exit {0 if deployed else 1}\n")
+    return release.run("side_stack.sh", "green", HIFI_SIDE="")
+
+
+def test_a_stack_is_deployed_on_a_parked_side_in_maintenance_with_nothing_leading_to_it(
+    release: Release,
+) -> None:
+    assert of_a_side(release, parked=True) == (
+        0,
+        [
+            f"green -m scripts.cli {BEGIN}",
+            " -m scripts.release.traffic close green",
+            "--no-install cdktf deploy green --auto-approve",
+            " -m scripts.release.traffic open green",
+            f"green -m scripts.cli {END}",
+        ],
+    )
+
+
+def test_a_side_whose_stack_was_not_deployed_stays_closed_and_in_maintenance(release: Release) -> None:
+    status, calls = of_a_side(release, parked=True, deployed=False)
+    assert status != 0
+    assert "cdktf deploy green" in calls[-1]
+
+
+def test_nothing_is_done_to_a_side_that_is_not_parked(release: Release) -> None:
+    status, calls = of_a_side(release, parked=False)
+    assert (status != 0, calls) == (True, [])
