@@ -20,8 +20,8 @@ from pipelines.control.deploy.backend import (
     Proof,
     Readiness,
 )
+from pipelines.control.deploy.judging.sufficiency import left
 from pipelines.control.deploy.replays import replay_positions
-from pipelines.control.deploy.sufficiency import left
 from shared.contracts.envelope import MINUTE_MS
 from shared.runtime.clock import Clock, wall_clock
 

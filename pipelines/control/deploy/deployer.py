@@ -6,11 +6,11 @@ from typing import Any, Protocol
 from msgspec.structs import replace
 
 from pipelines.control.deploy.backend import Backend, BackendError, FencedError
-from pipelines.control.deploy.decisions import decided
+from pipelines.control.deploy.deciding.decisions import decided
+from pipelines.control.deploy.deciding.seen import Seen
+from pipelines.control.deploy.deciding.transitions import going_back
 from pipelines.control.deploy.operations import Operations
 from pipelines.control.deploy.policy import LOOKING, Policy, needs_health
-from pipelines.control.deploy.seen import Seen
-from pipelines.control.deploy.transitions import going_back
 from shared.contracts.diamond.stability import SILENT, Stability, settled
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.release_steps import Step

@@ -9,7 +9,6 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from pipelines.control.deploy import sufficiency
 from pipelines.control.deploy.backend import (
     Backend,
     BackendError,
@@ -18,13 +17,14 @@ from pipelines.control.deploy.backend import (
     Remains,
     SideMinute,
 )
-from pipelines.control.deploy.moved_traffic import share_of
+from pipelines.control.deploy.deciding.moved_traffic import share_of
+from pipelines.control.deploy.deciding.seen import Seen
+from pipelines.control.deploy.deciding.transitions import catches_up
+from pipelines.control.deploy.judging import sufficiency
+from pipelines.control.deploy.judging.traffic_minutes import first_minute, first_whole_minute, last_minute
 from pipelines.control.deploy.patches import Patches
 from pipelines.control.deploy.policy import JUDGED, WATCHED, Policy, percent, pinned
 from pipelines.control.deploy.rewinding import rewind
-from pipelines.control.deploy.seen import Seen
-from pipelines.control.deploy.traffic_minutes import first_minute, first_whole_minute, last_minute
-from pipelines.control.deploy.transitions import catches_up
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.release_steps import Kind, Step
 from shared.contracts.releases import Release

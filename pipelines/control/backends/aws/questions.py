@@ -1,7 +1,7 @@
 """Asks a version's own image whether it reads what a side has written: a job in the side's cluster.
 
 A version brings a CronJob that never runs by the clock, as `kubectl create job --from` expects it. The
-deployer makes a job of it under the version's name. What it answers is the termination message of its container.
+deployer makes a job of it for a version; the answer is the termination message of its container.
 """
 
 from collections.abc import Mapping, Sequence

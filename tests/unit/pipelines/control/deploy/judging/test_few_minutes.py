@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from pipelines.control.deploy.backend import SideMinute
-from pipelines.control.deploy.judgement import Enough, judged
+from pipelines.control.deploy.judging.judgement import Enough, judged
 from pipelines.control.deploy.policy import Policy
 from scripts.local.twins.programs import QUICK
 from shared.contracts.release_steps import Kind, Step

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from pipelines.control.deploy.backend import SideMinute
-from pipelines.control.deploy.judgement import Enough, judged
+from pipelines.control.deploy.judging.judgement import Enough, judged
 from shared.contracts.releases import Finding
 
 ENOUGH = Enough(events=1_000, minutes=3, since=0)

@@ -14,9 +14,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from pipelines.control.deploy.backend import SideMinute
-from pipelines.control.deploy.few_minutes import heavier, much_costlier, much_slower
-from pipelines.control.deploy.minute_values import Pair, Pairs, costlier, growing, slower
-from pipelines.control.deploy.significance import binomial_greater, fisher_greater
+from pipelines.control.deploy.judging.few_minutes import heavier, much_costlier, much_slower
+from pipelines.control.deploy.judging.minute_values import Pair, Pairs, costlier, growing, slower
+from pipelines.control.deploy.judging.significance import binomial_greater, fisher_greater
 from shared.contracts.counts import GOOD_SHARE
 from shared.contracts.releases import Finding, Verdict
 

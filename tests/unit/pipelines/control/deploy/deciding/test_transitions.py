@@ -1,8 +1,8 @@
 """What is kept of the steps of a release, however many there are."""
 
+from pipelines.control.deploy.deciding.transitions import moved
 from pipelines.control.deploy.deployer import health_of
-from pipelines.control.deploy.traffic_minutes import first_minute, first_whole_minute
-from pipelines.control.deploy.transitions import moved
+from pipelines.control.deploy.judging.traffic_minutes import first_minute, first_whole_minute
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.release_steps import PLANS, Kind, Step
 from shared.contracts.releases import Release

@@ -2,12 +2,12 @@
 
 from msgspec.structs import replace
 
-from pipelines.control.deploy import sufficiency
-from pipelines.control.deploy.judgement import Enough, judged
+from pipelines.control.deploy.deciding.seen import Look, Seen
+from pipelines.control.deploy.deciding.steps import after_step
+from pipelines.control.deploy.deciding.transitions import going_back, undone
+from pipelines.control.deploy.judging import sufficiency
+from pipelines.control.deploy.judging.judgement import Enough, judged
 from pipelines.control.deploy.policy import JUDGED, LOOKING, WATCHED, Policy, seconds_of
-from pipelines.control.deploy.seen import Look, Seen
-from pipelines.control.deploy.steps import after_step
-from pipelines.control.deploy.transitions import going_back, undone
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.release_steps import Kind, Step
 from shared.contracts.releases import Finding, Release, Verdict

@@ -16,8 +16,8 @@ from pipelines.control.deploy.backend import (
     SideMinute,
     Weights,
 )
+from pipelines.control.deploy.deciding.transitions import onward
 from pipelines.control.deploy.policy import Policy
-from pipelines.control.deploy.transitions import onward
 from shared.contracts.releases import Positions, Release
 
 

@@ -3,8 +3,8 @@
 from msgspec.structs import replace
 
 from pipelines.control.deploy.backend import Weights
-from pipelines.control.deploy.seen import Look
-from pipelines.control.deploy.transitions import undone
+from pipelines.control.deploy.deciding.seen import Look
+from pipelines.control.deploy.deciding.transitions import undone
 from shared.contracts.release_steps import Kind
 from shared.contracts.releases import Release
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pipelines.control.deploy.backend import SideMinute
-from pipelines.control.deploy.significance import rank_sum_greater, rising
+from pipelines.control.deploy.judging.significance import rank_sum_greater, rising
 
 MINUTE_ERROR: Final = 0.005
 """Probability that a test finds a difference where there is none: five minutes against five can reach it, and

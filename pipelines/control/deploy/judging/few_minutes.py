@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from pipelines.control.deploy.minute_values import MEBIBYTE, Pairs, event_costs
+from pipelines.control.deploy.judging.minute_values import MEBIBYTE, Pairs, event_costs
 
 _FACTOR: Final = 2.0
 """Above so many times p95 and CPU an event are much worse. On a machine with ten times its load p95 differed

@@ -2,12 +2,12 @@
 
 from msgspec.structs import replace
 
-from pipelines.control.deploy import sufficiency
-from pipelines.control.deploy.moved_traffic import held_up
+from pipelines.control.deploy.deciding.moved_traffic import held_up
+from pipelines.control.deploy.deciding.preflight import shares
+from pipelines.control.deploy.deciding.seen import Look
+from pipelines.control.deploy.deciding.transitions import moved
+from pipelines.control.deploy.judging import sufficiency
 from pipelines.control.deploy.policy import percent, pinned
-from pipelines.control.deploy.preflight import shares
-from pipelines.control.deploy.seen import Look
-from pipelines.control.deploy.transitions import moved
 from shared.contracts.release_steps import Step
 from shared.contracts.releases import Release
 

@@ -5,11 +5,10 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from pipelines.control.deploy import sufficiency
-from pipelines.control.deploy.moved_traffic import why_not_started
-from pipelines.control.deploy.preflight import after_preflight
-from pipelines.control.deploy.seen import Look
-from pipelines.control.deploy.shared_steps import (
+from pipelines.control.deploy.deciding.moved_traffic import why_not_started
+from pipelines.control.deploy.deciding.preflight import after_preflight
+from pipelines.control.deploy.deciding.seen import Look
+from pipelines.control.deploy.deciding.shared_steps import (
     after_drain,
     after_park,
     after_ready,
@@ -17,9 +16,10 @@ from pipelines.control.deploy.shared_steps import (
     after_traffic,
     waiting_for,
 )
-from pipelines.control.deploy.steps_back import STEPS_BACK
-from pipelines.control.deploy.transitions import ended_as_is, undone
-from pipelines.control.deploy.unready_side import given_up, left_as_it_is, with_readiness
+from pipelines.control.deploy.deciding.steps_back import STEPS_BACK
+from pipelines.control.deploy.deciding.transitions import ended_as_is, undone
+from pipelines.control.deploy.deciding.unready_side import given_up, left_as_it_is, with_readiness
+from pipelines.control.deploy.judging import sufficiency
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.release_steps import Step
 from shared.contracts.releases import Finding, Release

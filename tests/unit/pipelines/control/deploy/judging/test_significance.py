@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.control.deploy.significance import (
+from pipelines.control.deploy.judging.significance import (
     binomial_greater,
     fisher_greater,
     rank_sum_greater,

@@ -5,10 +5,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from pipelines.control.deploy.judgement import to_replay
-from pipelines.control.deploy.moved_traffic import held_up, noted_by_hand
-from pipelines.control.deploy.seen import Look
-from pipelines.control.deploy.shared_steps import (
+from pipelines.control.deploy.deciding.moved_traffic import held_up, noted_by_hand
+from pipelines.control.deploy.deciding.seen import Look
+from pipelines.control.deploy.deciding.shared_steps import (
     after_drain,
     after_park,
     after_ready,
@@ -18,9 +17,15 @@ from pipelines.control.deploy.shared_steps import (
     is_parked,
     waiting_for,
 )
-from pipelines.control.deploy.traffic_minutes import last_minute
-from pipelines.control.deploy.transitions import catches_up, moved, onward
-from pipelines.control.deploy.unready_side import given_up, had_its_time, left_as_it_is, with_readiness
+from pipelines.control.deploy.deciding.transitions import catches_up, moved, onward
+from pipelines.control.deploy.deciding.unready_side import (
+    given_up,
+    had_its_time,
+    left_as_it_is,
+    with_readiness,
+)
+from pipelines.control.deploy.judging.judgement import to_replay
+from pipelines.control.deploy.judging.traffic_minutes import last_minute
 from shared.contracts.release_steps import Step
 from shared.contracts.releases import Release
 

@@ -2,9 +2,9 @@
 
 from msgspec.structs import replace
 
-from pipelines.control.deploy.seen import Look
-from pipelines.control.deploy.shared_steps import clients_had_time, waiting_for
-from pipelines.control.deploy.transitions import moved
+from pipelines.control.deploy.deciding.seen import Look
+from pipelines.control.deploy.deciding.shared_steps import clients_had_time, waiting_for
+from pipelines.control.deploy.deciding.transitions import moved
 from shared.contracts.release_steps import Step
 from shared.contracts.releases import Release
 

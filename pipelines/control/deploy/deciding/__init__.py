@@ -1,0 +1,1 @@
+"""The next step of a release, given what a look found. Pure."""

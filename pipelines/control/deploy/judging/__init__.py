@@ -1,0 +1,1 @@
+"""Whether a version does as well as the other side, by exact tests. Pure."""
