@@ -8,7 +8,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from scripts.documents.files import LocatedDocument, read_documents
-from scripts.local.documents import documents_of
+from scripts.local.client.documents import documents_of
 from scripts.local.side import Side
 from shared.contracts.documents import Destination
 

@@ -17,7 +17,7 @@ from scripts.load.progress import on_signals
 from scripts.load.receiver import Receiver
 from scripts.load.run_id import new_run_id
 from scripts.load.telemetry import Telemetry
-from scripts.local.connection import bootstraps, collect_url
+from scripts.local.client.connection import bootstraps, collect_url
 from scripts.local.progress import Progress
 from scripts.local.side import Side
 

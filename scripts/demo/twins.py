@@ -29,9 +29,9 @@ from scripts.load.run_id import new_run_id
 from scripts.load.telemetry import Telemetry
 from scripts.local.lock import holder
 from scripts.local.processes.profile import SideProfile
+from scripts.local.processes.stopping import stop_signals_interrupt
 from scripts.local.progress import Progress
 from scripts.local.side import Side
-from scripts.local.stopping import stop_signals_interrupt
 from scripts.local.twins.place import Twins
 from scripts.local.twins.up import described_twins, start_twins, twins_up
 from scripts.local.warmup.warmup import WARM_UP_SECONDS

@@ -17,10 +17,10 @@ from scripts.local.lock import held
 from scripts.local.ports import busy_ports
 from scripts.local.processes.profile import SideProfile
 from scripts.local.processes.programs import BROKERS, programs, queries_of
+from scripts.local.processes.stopping import shut_down
 from scripts.local.processes.supervisor import Supervisor, end_leftovers
 from scripts.local.progress import Progress
 from scripts.local.side import Side
-from scripts.local.stopping import shut_down
 from shared.contracts.topics import rehearsal_specs, topic_specs
 from shared.kafka.admin import admin_client, ensure_topics, wait_for_brokers
 from shared.kafka.errors import kafka_errors_explained

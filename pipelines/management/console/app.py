@@ -16,11 +16,8 @@ from starlette.staticfiles import StaticFiles
 
 from pipelines.management.console.api_client import ApiClient
 from pipelines.management.console.fair_threads import FairThreads
-from pipelines.management.console.invitations import add_invitation
-from pipelines.management.console.issuer_sign_in import add_issuer_sign_in, code_flow, renewed
-from pipelines.management.console.meter_page import add_meter_page
-from pipelines.management.console.page import PageSettings
-from pipelines.management.console.page_guard import PageGuard, waiting_pages
+from pipelines.management.console.meter.address import add_meter_page
+from pipelines.management.console.meter.page import PageSettings
 from pipelines.management.console.pages.routes import add_pages
 from pipelines.management.console.pages.visit import Desk
 from pipelines.management.console.plain_page import failure_page, head_files
@@ -28,7 +25,10 @@ from pipelines.management.console.poller import Pollers
 from pipelines.management.console.same_origin import SameOrigin
 from pipelines.management.console.session import Sessions
 from pipelines.management.console.settings import ConsoleSettings
-from pipelines.management.console.sign_in import HOME, INVITATION, SIDES, SIGN_IN, add_sign_in
+from pipelines.management.console.signing_in.invitations import add_invitation
+from pipelines.management.console.signing_in.issuer_sign_in import add_issuer_sign_in, code_flow, renewed
+from pipelines.management.console.signing_in.page_guard import PageGuard, waiting_pages
+from pipelines.management.console.signing_in.sign_in import HOME, INVITATION, SIDES, SIGN_IN, add_sign_in
 from shared.runtime.clock import Clock
 from shared.runtime.known_hosts import KnownHosts
 from shared.runtime.metrics import ConsoleMetric

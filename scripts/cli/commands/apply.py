@@ -7,7 +7,7 @@ import typer
 from scripts.cli.commands.options import Files, Server, SideFolder
 from scripts.cli.plans import checked, problems_shown, say, show
 from scripts.documents.files import read_documents
-from scripts.local.documents import documents_at
+from scripts.local.client.documents import documents_at
 from scripts.terminal import err
 
 

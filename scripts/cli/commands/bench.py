@@ -21,8 +21,8 @@ from scripts.experiments.harness.measure import Bench, destination_port, destina
 from scripts.experiments.harness.output import report, say, write_json
 from scripts.experiments.harness.runs import Load
 from scripts.local.jars import Jars, ensure_jars
+from scripts.local.processes.stopping import stop_signals_interrupt
 from scripts.local.side import Side
-from scripts.local.stopping import stop_signals_interrupt
 from scripts.terminal import INTERRUPTED
 from shared.runtime.jvm import java
 

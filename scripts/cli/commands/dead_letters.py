@@ -12,7 +12,7 @@ import typer
 from scripts.cli.commands.options import DATA_DEFAULT, Data
 from scripts.dead_letters.tables import kinds, listed, whole
 from scripts.documents.topic import read_catalogue
-from scripts.local.connection import side_bootstrap
+from scripts.local.client.connection import side_bootstrap
 from scripts.terminal import REFUSED, err, out
 from scripts.time_args import moment_ms
 from shared.contracts.documents import Catalogue

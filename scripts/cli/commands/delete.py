@@ -6,7 +6,7 @@ import typer
 
 from scripts.cli.commands.options import Kind, Server, SideFolder, Tenant
 from scripts.cli.document_names import live_document
-from scripts.local.documents import documents_at
+from scripts.local.client.documents import documents_at
 from scripts.terminal import out
 from shared.contracts.document_items import DocumentKey, StoredDocument
 from shared.contracts.documents import Pipe

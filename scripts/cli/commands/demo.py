@@ -11,12 +11,12 @@ from scripts.cli.commands.options import DATA_DEFAULT, Data
 from scripts.cli.commands.up import described
 from scripts.demo.run import DemoOptions, run_demo
 from scripts.local.addresses import PORTS
-from scripts.local.connection import console_url
+from scripts.local.client.connection import console_url
 from scripts.local.lock import holder
 from scripts.local.processes.profile import SideProfile
+from scripts.local.processes.stopping import stop_signals_interrupt
 from scripts.local.progress import Progress
 from scripts.local.services import early, start_profile
-from scripts.local.stopping import stop_signals_interrupt
 from scripts.local.up import brokers_up
 from scripts.local.warmup.warmup import WarmUpLimits
 from scripts.terminal import REFUSED

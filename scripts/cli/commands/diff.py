@@ -12,7 +12,7 @@ from scripts.documents.bundle import Action, Step, Wanted
 from scripts.documents.files import read_documents
 from scripts.documents.side_documents import SideDocuments
 from scripts.documents.text import to_yaml
-from scripts.local.documents import documents_at
+from scripts.local.client.documents import documents_at
 from scripts.terminal import REFUSED
 from shared.contracts.documents import Document, Entry, Source, sealed
 

@@ -12,8 +12,8 @@ from scripts.cli.commands.options import DATA_DEFAULT, Kind, Server, SideFolder,
 from scripts.documents.publication import in_words
 from scripts.documents.side_documents import SideDocuments
 from scripts.documents.text import in_short, to_json, to_yaml
-from scripts.local.connection import side_bootstrap
-from scripts.local.documents import documents_at
+from scripts.local.client.connection import side_bootstrap
+from scripts.local.client.documents import documents_at
 from scripts.terminal import out, plain_table
 from shared.contracts.documents import OWN_TENANTS, Entry, kind_of
 from shared.runtime.errors import OperatorError

@@ -11,7 +11,7 @@ from rich.text import Text
 from scripts.cli.commands.options import DocumentName, Server, SideFolder, Tenant
 from scripts.cli.document_names import document_key, stored_document
 from scripts.documents.text import as_mapping, in_short
-from scripts.local.documents import documents_at
+from scripts.local.client.documents import documents_at
 from scripts.terminal import out, plain_table, printable
 from shared.contracts.document_items import StoredDocument
 

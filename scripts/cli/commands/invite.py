@@ -6,7 +6,7 @@ import typer
 
 from scripts.cli.commands.options import Server, SideFolder, TenantRole
 from scripts.documents.members import Members
-from scripts.local.documents import api_at
+from scripts.local.client.documents import api_at
 from scripts.terminal import err
 
 

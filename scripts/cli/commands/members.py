@@ -10,7 +10,7 @@ from rich.text import Text
 
 from scripts.cli.commands.options import Server, SideFolder, TenantRole
 from scripts.documents.members import Members
-from scripts.local.documents import api_at
+from scripts.local.client.documents import api_at
 from scripts.terminal import err, out, plain_table, printable
 
 GROUP = typer.Typer(no_args_is_help=True)

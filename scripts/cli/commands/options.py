@@ -25,7 +25,7 @@ Server = Annotated[
         "`hifi login`; `local` is the side in the folder of --data.",
     ),
 ]
-"""Whose documents: see `scripts.local.documents.documents_at`."""
+"""Whose documents: see `scripts.local.client.documents.documents_at`."""
 
 SideFolder = Annotated[
     Path | None,

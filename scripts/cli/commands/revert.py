@@ -11,7 +11,7 @@ from scripts.documents.api_client import RefusedError
 from scripts.documents.files import without_file
 from scripts.documents.refusals import located
 from scripts.documents.text import to_yaml
-from scripts.local.documents import documents_at
+from scripts.local.client.documents import documents_at
 from shared.contracts.document_items import StoredDocument
 from shared.contracts.documents import Entry
 from shared.documents.problems import ProblemsError

@@ -7,10 +7,10 @@ from rich.console import Console
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
 from scripts.local.processes.spark_programs import WORKERS
+from scripts.local.processes.stopping import stop_signals_interrupt
 from scripts.local.processes.supervisor import Supervisor
 from scripts.local.progress import Progress
 from scripts.local.side import Side
-from scripts.local.stopping import stop_signals_interrupt
 from scripts.local.workers import running_workers
 from scripts.local.workers import scale as scale_workers
 from scripts.terminal import INTERRUPTED

@@ -14,7 +14,7 @@ from scripts.load.run_id import new_run_id
 from scripts.load.schedule import Schedule
 from scripts.load.telemetry import Telemetry
 from scripts.load.watch_sender import Outcome, SendOptions, watch_sender
-from scripts.local.connection import collect_url
+from scripts.local.client.connection import collect_url
 from scripts.terminal import INTERRUPTED, REFUSED
 from shared.runtime.errors import UsageError
 

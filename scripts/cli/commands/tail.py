@@ -12,7 +12,7 @@ from scripts.cli.commands.options import Server, SideFolder, Tenant
 from scripts.cli.document_names import live_document
 from scripts.documents.live_tail import followed
 from scripts.documents.side_documents import SideDocuments
-from scripts.local.documents import api_at
+from scripts.local.client.documents import api_at
 from scripts.terminal import err, out, printable
 from shared.contracts.document_items import DocumentKey
 from shared.contracts.live_tail import LeftOut, Message, TailEvent, TailMessage

@@ -19,7 +19,7 @@ from scripts.experiments.harness.pairs import ratios_text
 from scripts.experiments.harness.percentiles import Quantiles
 from scripts.experiments.outage import outage as outages
 from scripts.experiments.outage import retry_cost as retry_costs
-from scripts.local.connection import side_bootstrap
+from scripts.local.client.connection import side_bootstrap
 from scripts.local.side import Side
 from scripts.local.warmup.warmup import is_warming
 from scripts.terminal import out, plain_table

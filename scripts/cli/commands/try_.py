@@ -10,7 +10,7 @@ from rich.text import Text
 
 from scripts.cli.commands.options import Server, SideFolder, Tenant
 from scripts.cli.document_names import live_document
-from scripts.local.documents import documents_at
+from scripts.local.client.documents import documents_at
 from scripts.terminal import REFUSED, out, plain_table, printable
 from shared.contracts.document_items import DocumentKey
 from shared.runtime.errors import OperatorError, UsageError

@@ -11,10 +11,10 @@ from scripts.cli.commands.options import DATA_DEFAULT, Data
 from scripts.local.addresses import DEFAULT_PORT, PORTS
 from scripts.local.processes.profile import SideProfile
 from scripts.local.processes.spark_programs import WORKERS
+from scripts.local.processes.stopping import stop_signals_interrupt
 from scripts.local.progress import Progress
 from scripts.local.services import early, open_chain, start_standby, warm_open_side
 from scripts.local.side import DEFAULT_PARTITIONS, Side
-from scripts.local.stopping import stop_signals_interrupt
 from scripts.local.twins.place import Twins, are_twins
 from scripts.local.twins.traffic import LocalTraffic
 from scripts.local.twins.up import described_twins, start_twins, twins_up

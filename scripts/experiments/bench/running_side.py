@@ -9,7 +9,7 @@ import psutil
 from scripts.experiments.harness.documents import documents
 from scripts.experiments.harness.side import RunningChain
 from scripts.experiments.harness.subprocesses import ChainError
-from scripts.local.documents import documents_of
+from scripts.local.client.documents import documents_of
 from scripts.local.process_marks import side_processes
 from scripts.local.side import Side
 

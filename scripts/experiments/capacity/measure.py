@@ -19,7 +19,7 @@ from scripts.experiments.harness.output import say
 from scripts.experiments.harness.rating import Rating, SearchPlan, search_rating
 from scripts.experiments.harness.runs import Load, Run
 from scripts.experiments.harness.side import hifi
-from scripts.local.documents import documents_of
+from scripts.local.client.documents import documents_of
 from scripts.local.ports import free_base
 from scripts.local.processes.profile import SideProfile
 from scripts.local.side import Side

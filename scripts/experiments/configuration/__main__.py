@@ -23,7 +23,7 @@ from scripts.experiments.harness.output import report, say, write_json
 from scripts.experiments.harness.percentiles import percentile
 from scripts.experiments.harness.runs import Load, Run, chain_cpu
 from scripts.experiments.harness.side import hifi
-from scripts.local.documents import api_at
+from scripts.local.client.documents import api_at
 from scripts.local.ports import free_base
 from scripts.local.side import Side
 from scripts.terminal import run_command

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from scripts.experiments.harness.documents import documents
 from scripts.experiments.harness.subprocesses import child_process, wait_until
-from scripts.local.documents import documents_of, documents_open
+from scripts.local.client.documents import documents_of, documents_open
 from scripts.local.processes.profile import SideProfile
 from scripts.local.processes.supervisor import end_leftovers
 from scripts.local.side import Side

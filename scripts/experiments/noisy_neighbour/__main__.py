@@ -23,7 +23,7 @@ from scripts.experiments.noisy_neighbour import documents
 from scripts.experiments.noisy_neighbour.bounds import lag_bounds, leak_bounds
 from scripts.experiments.noisy_neighbour.destinations import Destinations, running
 from scripts.experiments.noisy_neighbour.measure import IsolationPhase, measure
-from scripts.local.documents import documents_of
+from scripts.local.client.documents import documents_of
 from scripts.local.ports import free_base
 from scripts.local.side import Side
 from scripts.terminal import run_command

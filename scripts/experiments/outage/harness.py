@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from scripts.experiments.harness.topic_reader import receipts_since, records_since
-from scripts.local.documents import documents_of
+from scripts.local.client.documents import documents_of
 from scripts.local.side import Side
 from shared.contracts.documents import LIVE_SECONDS, Batch, Destination, Document, Pipe, Source
 from shared.contracts.headers import PIPE

@@ -12,11 +12,11 @@ from scripts.local.jars import ensure_store
 from scripts.local.lock import held
 from scripts.local.processes.profile import SideProfile
 from scripts.local.processes.programs import PROVISION, STORE
+from scripts.local.processes.stopping import shut_down
 from scripts.local.processes.supervisor import Supervisor, SupervisorError, end_leftovers
 from scripts.local.progress import Progress
 from scripts.local.services import open_chain, warm_open_side
 from scripts.local.side import Side
-from scripts.local.stopping import shut_down
 from scripts.local.twins.code_start import mark_warm
 from scripts.local.twins.place import Twins, are_twins, check_folder
 from scripts.local.twins.programs import DEPLOY, HAPROXY, edge_programs

@@ -17,7 +17,7 @@ import signal, sys
 from pathlib import Path
 
 from scripts.local.lock import held
-from scripts.local.stopping import stop_signals_interrupt
+from scripts.local.processes.stopping import stop_signals_interrupt
 
 root = Path(sys.argv[1])
 with held(root):

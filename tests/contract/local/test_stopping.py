@@ -27,7 +27,7 @@ from scripts.local.processes.programs import OBSERVE
 from scripts.local.processes.supervisor import Supervisor
 from scripts.local.progress import Progress
 from scripts.local.side import Side
-from scripts.local.stopping import shut_down, stop_signals_interrupt
+from scripts.local.processes.stopping import shut_down, stop_signals_interrupt
 from scripts.local.up import wait_until_stopped
 from tests.contract.local.own_program import own_program
 

@@ -12,7 +12,7 @@ from pipelines.management.console.pages.letter_list import show_letters
 from pipelines.management.console.pages.letter_view import show_letter
 from pipelines.management.console.pages.live import show_live
 from pipelines.management.console.pages.visit import Shown, Visit
-from pipelines.management.console.sign_in import HOME
+from pipelines.management.console.signing_in.sign_in import HOME
 
 _SECONDS: Final = 30.0
 _ROOT: Final = HOME + "/{tenant}/" + LETTERS

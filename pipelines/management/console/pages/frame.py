@@ -11,7 +11,7 @@ from pipelines.management.console.html import Markup, joined, tag
 from pipelines.management.console.pages.visit import KINDS, Visit
 from pipelines.management.console.panels.base import write
 from pipelines.management.console.plain_page import THEME_BUTTON, brand, failed
-from pipelines.management.console.sign_in import HOME, SIDES, sign_out_form
+from pipelines.management.console.signing_in.sign_in import HOME, SIDES, sign_out_form
 
 MEMBERS: Final = "members"
 """The step of an address that stands where a kind of documents does."""

@@ -10,7 +10,7 @@ from pipelines.management.console.html import Markup, joined, tag
 from pipelines.management.console.pages.frame import MEMBERS, button, further, trail
 from pipelines.management.console.pages.visit import KINDS, Visit
 from pipelines.management.console.panels.base import badge, table, write
-from pipelines.management.console.sign_in import HOME
+from pipelines.management.console.signing_in.sign_in import HOME
 
 NEW: Final = "-new"
 """The last step of the address of a new document: no document can have this name."""

@@ -16,7 +16,7 @@ from pipelines.management.console.html import Markup, joined, tag
 from pipelines.management.console.pages.frame import button, trail
 from pipelines.management.console.pages.visit import Visit, refusal
 from pipelines.management.console.panels.base import write
-from pipelines.management.console.sign_in import sign_in_path
+from pipelines.management.console.signing_in.sign_in import sign_in_path
 from shared.contracts.live_tail import Ended, LeftOut, Message, TailEnd, TailEvent, TailMessage
 from shared.oidc.errors import ProviderAwayError
 

@@ -10,11 +10,11 @@ from pipelines.management.console import formatting
 from pipelines.management.console.api_client import Invitation, MadeAccess, Member, ProblemError
 from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.html import Markup, joined, tag
-from pipelines.management.console.invitations import invitation_link
 from pipelines.management.console.pages.frame import MEMBERS, agreed, button, question, show_secret, trail
 from pipelines.management.console.pages.visit import Desk, Shown, Visit, refusal
 from pipelines.management.console.panels.base import pickable, table, write
-from pipelines.management.console.sign_in import HOME
+from pipelines.management.console.signing_in.invitations import invitation_link
+from pipelines.management.console.signing_in.sign_in import HOME
 
 _SECONDS: Final = 30.0
 _ROLES: Final = {

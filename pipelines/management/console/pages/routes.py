@@ -12,7 +12,6 @@ from pipelines.management.console.api_client import ProblemError, Version
 from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.forms.yaml_text import TooLongError
 from pipelines.management.console.html import joined, tag
-from pipelines.management.console.page_guard import instead
 from pipelines.management.console.pages.chain_routes import add_chain_pages
 from pipelines.management.console.pages.editor import Choices, Editor
 from pipelines.management.console.pages.form import content_of
@@ -35,7 +34,8 @@ from pipelines.management.console.pages.visit import KINDS, Build, Desk, Shown, 
 from pipelines.management.console.panels.base import write
 from pipelines.management.console.plain_page import failure_page
 from pipelines.management.console.session import COOKIE
-from pipelines.management.console.sign_in import HOME, redirect
+from pipelines.management.console.signing_in.page_guard import instead
+from pipelines.management.console.signing_in.sign_in import HOME, redirect
 from shared.oidc.errors import ProviderAwayError
 
 _SECONDS: Final = 30.0

@@ -13,7 +13,7 @@ from pipelines.management.console.html import Markup, tag
 from pipelines.management.console.pages import sides_view
 from pipelines.management.console.pages.visit import Shown, Visit, refusal
 from pipelines.management.console.panels.base import panel, write
-from pipelines.management.console.sign_in import SIDES
+from pipelines.management.console.signing_in.sign_in import SIDES
 from shared.contracts.sides import Sides
 
 _SECONDS: Final = 3.0

@@ -17,7 +17,7 @@ from pipelines.management.console.api_client import ApiClient, ProblemError
 from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.fair_threads import FairThreads
 from pipelines.management.console.session import COOKIE, Session, Sessions
-from pipelines.management.console.sign_in import HOME, sign_in_path
+from pipelines.management.console.signing_in.sign_in import HOME, sign_in_path
 from shared.oidc.errors import ProviderAwayError
 
 KINDS: Final = {

@@ -14,7 +14,7 @@ from pipelines.management.console.session import (
     most_crowded,
 )
 from pipelines.management.console.settings import ConsoleSettings
-from pipelines.management.console.sign_in import safe_next
+from pipelines.management.console.signing_in.sign_in import safe_next
 
 IDENTITY = Identity(id="t1", role="editor", tenant="shop")
 

@@ -5,10 +5,10 @@ import asyncio
 import pytest
 from pydantic import ValidationError
 
-from pipelines.management.console.issuer_sign_in import Attempts
 from pipelines.management.console.session import LIFE_MS, Identity, Membership, Sessions
 from pipelines.management.console.settings import ConsoleSettings
-from pipelines.management.console.sign_in import safe_next
+from pipelines.management.console.signing_in.issuer_sign_in import Attempts
+from pipelines.management.console.signing_in.sign_in import safe_next
 from shared.oidc.code_flow import SignedIn, new_attempt
 from shared.oidc.errors import ProviderAwayError, TokenRefusedError
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from scripts.documents.api_client import ApiClient, DocumentsError, Server
 from scripts.documents.contexts import LOCAL_CONTEXT, Context, contexts_file, read_contexts, write_contexts
 from scripts.documents.side_documents import SideDocuments
-from scripts.local.connection import NotRunningError
+from scripts.local.client.connection import NotRunningError
 from scripts.local.ports import is_busy
 from scripts.local.side import DATA_FOLDER, Side
 from shared.runtime.clock import wall_clock

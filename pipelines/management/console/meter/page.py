@@ -9,7 +9,7 @@ from nicegui import Client, ui
 from pipelines.management.console import formatting
 from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.html import Markup, joined, tag
-from pipelines.management.console.meter_access import Access, AccessEndedError
+from pipelines.management.console.meter.access import Access, AccessEndedError
 from pipelines.management.console.panels.alarms import Alarms
 from pipelines.management.console.panels.banner import Banner, status
 from pipelines.management.console.panels.base import write
@@ -23,7 +23,7 @@ from pipelines.management.console.panels.silences import Silences
 from pipelines.management.console.panels.summary import Summary
 from pipelines.management.console.panels.watched_fields import WatchedFields
 from pipelines.management.console.poller import Pollers, PollState, View
-from pipelines.management.console.sign_in import HOME
+from pipelines.management.console.signing_in.sign_in import HOME
 from shared.contracts.scorecard import ALL_TENANTS
 from shared.runtime.clock import Clock
 

@@ -15,7 +15,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pipelines.management.console.session import COOKIE, Sessions
-from pipelines.management.console.sign_in import HOME, SIDES, redirect, sign_in_path
+from pipelines.management.console.signing_in.sign_in import HOME, SIDES, redirect, sign_in_path
 
 METER: Final = "/"
 MOST_WAITING: Final = 200

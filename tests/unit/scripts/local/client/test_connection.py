@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from scripts.local.connection import bootstraps, collect_url, console_url
+from scripts.local.client.connection import bootstraps, collect_url, console_url
 from scripts.local.side import Side
 from scripts.local.twins.place import Twins
 from scripts.local.twins.traffic import LocalTraffic

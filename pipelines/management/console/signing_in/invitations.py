@@ -11,7 +11,7 @@ from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.html import Markup, tag
 from pipelines.management.console.plain_page import plain_page
 from pipelines.management.console.session import COOKIE, Identity, Membership, Session, Sessions, joined
-from pipelines.management.console.sign_in import (
+from pipelines.management.console.signing_in.sign_in import (
     HOME,
     INVITATION,
     issuer_link,

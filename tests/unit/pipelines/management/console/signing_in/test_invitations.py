@@ -8,8 +8,8 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from pipelines.management.console.api_client import ApiClient
-from pipelines.management.console.invitations import add_invitation
 from pipelines.management.console.session import COOKIE, Identity, Membership, Sessions, joined
+from pipelines.management.console.signing_in.invitations import add_invitation
 from shared.oidc.code_flow import SignedIn
 from tests.harness.http_server import QuietHandler, http_served
 

@@ -14,7 +14,14 @@ from pipelines.management.console.api_client import ApiClient, ProblemError
 from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.session import COOKIE, Sessions
 from pipelines.management.console.settings import CALLBACK, ConsoleSettings
-from pipelines.management.console.sign_in import HOME, START, keep_session, redirect, safe_next, sign_in_path
+from pipelines.management.console.signing_in.sign_in import (
+    HOME,
+    START,
+    keep_session,
+    redirect,
+    safe_next,
+    sign_in_path,
+)
 from shared.oidc.code_flow import Attempt, CodeFlow, SignedIn, new_attempt
 from shared.oidc.errors import ProviderAwayError, TokenRefusedError
 from shared.oidc.keys import KeyCache

@@ -6,8 +6,8 @@ import httpx
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from pipelines.management.console.page_guard import MOST_WAITING, MOST_WAITING_EACH, PageGuard
 from pipelines.management.console.session import COOKIE, Identity, Sessions
+from pipelines.management.console.signing_in.page_guard import MOST_WAITING, MOST_WAITING_EACH, PageGuard
 
 PAGES = ("/", "/documents", "/documents/shop", "/documents/shop/pipes/p/history", "/sides")
 NO_PAGES = ("/sign-in", "/sign-in/start", "/invitation", "/healthz", "/static/style.css", "/documentsx")

@@ -7,13 +7,13 @@ from fastapi import Request, Response
 from nicegui import Client, ui
 
 from pipelines.management.console.client import UnreachableError
-from pipelines.management.console.meter_access import Access, AccessEndedError, AnyonesAccess, OperatorAccess
-from pipelines.management.console.page import HOURS, PageSettings, shown
-from pipelines.management.console.page_guard import instead
+from pipelines.management.console.meter.access import Access, AccessEndedError, AnyonesAccess, OperatorAccess
+from pipelines.management.console.meter.page import HOURS, PageSettings, shown
 from pipelines.management.console.pages.visit import Desk
 from pipelines.management.console.plain_page import failure_page
 from pipelines.management.console.poller import Pollers, View
-from pipelines.management.console.sign_in import HOME, redirect
+from pipelines.management.console.signing_in.page_guard import instead
+from pipelines.management.console.signing_in.sign_in import HOME, redirect
 from shared.contracts.scorecard import ALL_TENANTS
 from shared.oidc.errors import ProviderAwayError
 
