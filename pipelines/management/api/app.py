@@ -17,40 +17,40 @@ from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pipelines.management.api import views
-from pipelines.management.api.access import Access
-from pipelines.management.api.audit import AuditLog
-from pipelines.management.api.audit_entry import WRITES, AuditEntry
-from pipelines.management.api.authentication import Authentication
-from pipelines.management.api.connector_routes import connector_routes
-from pipelines.management.api.dead_letter_routes import dead_letter_routes
 from pipelines.management.api.dead_letters import DeadLetters
 from pipelines.management.api.description import described
-from pipelines.management.api.document_routes import document_routes
 from pipelines.management.api.documents import Documents
-from pipelines.management.api.listing_routes import listing_routes
-from pipelines.management.api.made_access import MadeAccessFinder
-from pipelines.management.api.member_routes import (
+from pipelines.management.api.metrics import ApiMetrics
+from pipelines.management.api.observe_client import ObserveClient
+from pipelines.management.api.problems import NotBegunError, ProblemError
+from pipelines.management.api.readiness import Readiness
+from pipelines.management.api.rights.access import Access
+from pipelines.management.api.rights.audit import AuditLog
+from pipelines.management.api.rights.audit_entry import WRITES, AuditEntry
+from pipelines.management.api.rights.authentication import Authentication
+from pipelines.management.api.rights.made_access import MadeAccessFinder
+from pipelines.management.api.rights.member_store import MemberStore
+from pipelines.management.api.rights.token_store import TokenStore
+from pipelines.management.api.rights.write_limits import WriteLimits
+from pipelines.management.api.rollouts import Rollouts
+from pipelines.management.api.routes.connectors import connector_routes
+from pipelines.management.api.routes.dead_letters import dead_letter_routes
+from pipelines.management.api.routes.documents import document_routes
+from pipelines.management.api.routes.listings import listing_routes
+from pipelines.management.api.routes.members import (
     invitation_routes,
     member_routes,
     redeem_route,
     tenant_routes,
 )
-from pipelines.management.api.member_store import MemberStore
-from pipelines.management.api.meter_routes import meter_routes
-from pipelines.management.api.metrics import ApiMetrics
-from pipelines.management.api.observe_client import ObserveClient
-from pipelines.management.api.problems import NotBegunError, ProblemError
-from pipelines.management.api.readiness import Readiness
-from pipelines.management.api.rollout_routes import rollout_routes
-from pipelines.management.api.rollouts import Rollouts
-from pipelines.management.api.side_routes import side_routes
+from pipelines.management.api.routes.meter import meter_routes
+from pipelines.management.api.routes.rollouts import rollout_routes
+from pipelines.management.api.routes.sides import side_routes
+from pipelines.management.api.routes.tails import tail_routes
+from pipelines.management.api.routes.tokens import audit_routes, key_routes, token_routes
+from pipelines.management.api.routes.tries import try_routes
 from pipelines.management.api.source_keys import SourceKeys
 from pipelines.management.api.tail_feed import TailFeed
-from pipelines.management.api.tail_routes import tail_routes
-from pipelines.management.api.token_routes import audit_routes, key_routes, token_routes
-from pipelines.management.api.token_store import TokenStore
-from pipelines.management.api.try_routes import try_routes
-from pipelines.management.api.write_limits import WriteLimits
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.sides_reader import SidesReader
 from shared.runtime.clock import Clock

@@ -3,23 +3,23 @@
 import time
 from typing import Any
 
-from pipelines.management.api.access import Access
 from pipelines.management.api.app import Parts, create_app
-from pipelines.management.api.audit import AuditLog, AuditRow
-from pipelines.management.api.authentication import Authentication
-from pipelines.management.api.callers import ClaimNames
 from pipelines.management.api.dead_letters import DeadLetters
 from pipelines.management.api.documents import Documents
 from pipelines.management.api.key_notes import KeyNote, KeyNotes
-from pipelines.management.api.member_store import MemberStore
 from pipelines.management.api.metrics import ApiMetrics
 from pipelines.management.api.observe_client import ObserveClient
-from pipelines.management.api.rate_limits import RateLimits
+from pipelines.management.api.rights.access import Access
+from pipelines.management.api.rights.audit import AuditLog, AuditRow
+from pipelines.management.api.rights.authentication import Authentication
+from pipelines.management.api.rights.callers import ClaimNames
+from pipelines.management.api.rights.member_store import MemberStore
+from pipelines.management.api.rights.rate_limits import RateLimits
+from pipelines.management.api.rights.token_store import TokenStore, write_first_token
 from pipelines.management.api.rollouts import Rollouts
 from pipelines.management.api.settings import ApiSettings
 from pipelines.management.api.source_keys import SourceKeys
 from pipelines.management.api.tail_feed import TailFeed
-from pipelines.management.api.token_store import TokenStore, write_first_token
 from shared.contracts.document_status import DocumentStatus
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.document_table import DocumentTable

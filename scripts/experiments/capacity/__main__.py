@@ -18,9 +18,9 @@ from scripts.experiments.capacity.cpu_limit import placement
 from scripts.experiments.capacity.measure import Setting, joined, measure
 from scripts.experiments.capacity.points import FACTS, Measured, read_facts, with_points
 from scripts.experiments.capacity.prediction import predict
-from scripts.experiments.capacity.report import tables
+from scripts.experiments.capacity.reporting.report import tables
+from scripts.experiments.capacity.reporting.text_tables import markdown, rich_table
 from scripts.experiments.capacity.sizes import BATCH
-from scripts.experiments.capacity.text_tables import markdown, rich_table
 from scripts.experiments.harness.output import say, write_json
 from scripts.experiments.harness.rating import SearchPlan
 from scripts.experiments.harness.runs import Load

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.management.api.dead_letters import AT_ONCE
-from pipelines.management.api.meter_routes import SEARCHES_AT_ONCE
+from pipelines.management.api.routes.meter import SEARCHES_AT_ONCE
 from tests.contract.management.api_process import ApiProcess, running_api
 from tests.harness.http_server import QuietHandler, http_served
 from tests.harness.service_process import Answer

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from pipelines.management.api.tokens import TOKENS, Token, digest
+from pipelines.management.api.rights.tokens import TOKENS, Token, digest
 from shared.contracts.topics import Topic
 from shared.dynamodb.item_store import ItemStore
 from shared.runtime.clock import wall_clock

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from pipelines.management.api.audit import AuditLog, AuditRow, row_of
-from pipelines.management.api.callers import Caller
-from pipelines.management.api.permissions import Role
+from pipelines.management.api.rights.audit import AuditLog, AuditRow, row_of
+from pipelines.management.api.rights.callers import Caller
+from pipelines.management.api.rights.permissions import Role
 from tests.harness.waiting import eventually
 
 LONG_ENOUGH = 0.5

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from pipelines.management.api.audit import AuditRow
+from pipelines.management.api.rights.audit import AuditRow
 from tests.harness.waiting import eventually
-from tests.unit.pipelines.management.api.test_write_limits import Table, put
+from tests.unit.pipelines.management.api.rights.test_write_limits import Table, put
 from tests.unit.pipelines.management.api.whole_app import SECONDS, Client, Gate, Rows, app_over, comes, played
 
 

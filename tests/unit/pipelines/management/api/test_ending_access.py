@@ -5,14 +5,14 @@ from typing import Any, Final
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.management.api.made_access import makers_last
-from pipelines.management.api.permissions import Role
-from pipelines.management.api.teams import Invitation, NoMemberError
-from pipelines.management.api.token_index import TokenIndex
-from pipelines.management.api.token_store import TokenStore
-from pipelines.management.api.tokens import TOKENS, Token, new_token
+from pipelines.management.api.rights.made_access import makers_last
+from pipelines.management.api.rights.permissions import Role
+from pipelines.management.api.rights.teams import Invitation, NoMemberError
+from pipelines.management.api.rights.token_index import TokenIndex
+from pipelines.management.api.rights.token_store import TokenStore
+from pipelines.management.api.rights.tokens import TOKENS, Token, new_token
 from shared.dynamodb.client import StoreError
-from tests.unit.pipelines.management.api.test_token_store import NOW, Items
+from tests.unit.pipelines.management.api.rights.test_token_store import NOW, Items
 from tests.unit.pipelines.management.api.whole_app import Client, app_over, played
 
 MEMBER: Final = "0123456789abcdef"

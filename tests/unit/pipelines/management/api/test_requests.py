@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from pipelines.management.api import requests
 from pipelines.management.api.problems import ProblemError, pointer
-from pipelines.management.api.rate_limits import RateLimits
+from pipelines.management.api.rights.rate_limits import RateLimits
 from shared.contracts.limits import MAX_DOCUMENT_DEPTH
 
 

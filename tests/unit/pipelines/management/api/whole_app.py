@@ -10,14 +10,14 @@ import httpx
 from fastapi import FastAPI
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
-from pipelines.management.api.access import Access
 from pipelines.management.api.app import Parts, create_app
-from pipelines.management.api.audit import AuditLog, AuditRow
-from pipelines.management.api.callers import Caller
 from pipelines.management.api.documents import Documents
 from pipelines.management.api.observe_client import ObserveClient
-from pipelines.management.api.permissions import Role
-from pipelines.management.api.rate_limits import RateLimits
+from pipelines.management.api.rights.access import Access
+from pipelines.management.api.rights.audit import AuditLog, AuditRow
+from pipelines.management.api.rights.callers import Caller
+from pipelines.management.api.rights.permissions import Role
+from pipelines.management.api.rights.rate_limits import RateLimits
 from shared.contracts.egress_policy import EgressPolicy
 
 SECONDS: Final = 120.0

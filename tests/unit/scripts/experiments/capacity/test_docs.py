@@ -5,8 +5,8 @@ from pathlib import Path
 from scripts.experiments.capacity.burst import Burst
 from scripts.experiments.capacity.points import read_facts
 from scripts.experiments.capacity.prediction import predict
-from scripts.experiments.capacity.report import tables
-from scripts.experiments.capacity.text_tables import markdown
+from scripts.experiments.capacity.reporting.report import tables
+from scripts.experiments.capacity.reporting.text_tables import markdown
 
 PAGE = Path(__file__).parents[5] / "docs" / "capacity.md"
 

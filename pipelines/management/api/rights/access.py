@@ -1,0 +1,136 @@
+"""Finds out who asks, and refuses those who may not."""
+
+import math
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+from typing import Final
+
+from fastapi import Request
+
+from pipelines.management.api.intent import PLURALS
+from pipelines.management.api.problems import ProblemError, not_found
+from pipelines.management.api.requests import is_name
+from pipelines.management.api.rights.authentication import Authentication
+from pipelines.management.api.rights.callers import Caller
+from pipelines.management.api.rights.permissions import Action, Verdict, may
+from pipelines.management.api.rights.rate_limits import RateLimits
+from shared.oidc.errors import ProviderAwayError, TokenRefusedError
+from shared.oidc.keys import AGAIN_SECONDS
+from shared.runtime.query_parameters import parameter_problem
+
+_SCHEME: Final = "bearer "
+_AWAY_SECONDS: Final = str(int(AGAIN_SECONDS))
+Guard = Callable[[Request], Caller]
+
+
+class Access:
+    """What stands before every route below /v1. Its guards run on threads: they ask the table."""
+
+    def __init__(self, authentication: Authentication, limits: RateLimits, tenants: RateLimits) -> None:
+        """`limits` are those of each token or person, `tenants` those of each tenant's together."""
+        self._authentication, self._limits, self._tenants = authentication, limits, tenants
+
+    def guard(self, action: Action) -> Guard:
+        """A dependency that gives the caller, or raises a ProblemError."""
+
+        def allowed(request: Request) -> Caller:
+            caller = self._caller(request)
+            request.state.caller = caller
+            target = request.path_params.get("tenant")
+            self._refuse_too_many(caller)
+            verdict = may(caller.role, caller.tenant, action, target)
+            if verdict is Verdict.HIDDEN or (target is not None and not is_name(target)):
+                raise not_found()
+            if verdict is Verdict.FORBIDDEN:
+                said = (
+                    "you have no role" if caller.role is None else f"the role {caller.role} may not do this"
+                )
+                raise ProblemError(HTTPStatus.FORBIDDEN, said)
+            kind = request.path_params.get("kind")
+            if kind is not None and kind not in PLURALS:
+                raise not_found()  # before its parameters: the path may be another route's
+            refuse_wrong_parameters(request)
+            return caller
+
+        return allowed
+
+    def still(self, request: Request, action: Action) -> bool:
+        """Whether the caller of a request that is long in flight may go on; counts as no further request."""
+        target = request.path_params.get("tenant")
+        try:
+            caller = self._found(request)
+        except (TokenRefusedError, ProviderAwayError):
+            return False
+        return caller is not None and may(caller.role, caller.tenant, action, target) is Verdict.ALLOWED
+
+    def _refuse_too_many(self, caller: Caller) -> None:
+        """Refuse what is above the caller's rate or its tenant's: one with many tokens has no higher rate."""
+        wait, whose = self._limits.wait(caller.id), "with this token"
+        if not wait and caller.tenant is not None:
+            wait, whose = self._tenants.wait(caller.tenant), "of this tenant"
+        if wait:
+            raise ProblemError(
+                HTTPStatus.TOO_MANY_REQUESTS,
+                f"too many requests {whose}; wait as Retry-After says",
+                headers={"Retry-After": str(math.ceil(wait))},
+            )
+
+    def _found(self, request: Request) -> Caller | None:
+        holder = self._authentication.holder(bearer_of(request))
+        target = request.path_params.get("tenant")
+        return None if holder is None else self._authentication.caller(holder, target)
+
+    def _caller(self, request: Request) -> Caller:
+        try:
+            caller = self._found(request)
+        except TokenRefusedError as error:
+            raise unauthorized(f"the token is refused: {error}") from None
+        except ProviderAwayError as error:
+            raise ProblemError(
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                f"the token cannot be checked: {error}; try again",
+                headers={"Retry-After": _AWAY_SECONDS},
+            ) from None
+        if caller is None:
+            raise unauthorized("send Authorization: Bearer and a token that has not expired or been revoked")
+        return caller
+
+
+def bearer_of(request: Request) -> str:
+    """The token that a request carries; empty for none."""
+    text = request.headers.get("authorization", "")
+    return text[len(_SCHEME) :].strip() if text[: len(_SCHEME)].lower() == _SCHEME else ""
+
+
+def refuse_wrong_parameters(request: Request) -> None:
+    """Refuse a query parameter that the route does not declare, or that is given more than once.
+
+    Raises:
+        ProblemError: 400 with its name and the fix.
+    """
+    said = parameter_problem(request)
+    if said is not None:
+        raise ProblemError(HTTPStatus.BAD_REQUEST, said)
+
+
+def unauthorized(detail: str) -> ProblemError:
+    """The refusal of a request without a valid token."""
+    return ProblemError(HTTPStatus.UNAUTHORIZED, detail, headers={"WWW-Authenticate": "Bearer"})
+
+
+def body_reader(most: int) -> Callable[[Request], Awaitable[bytes]]:
+    """A dependency that gives a request's body of at most `most` bytes, or raises a 413."""
+
+    async def body(request: Request) -> bytes:
+        read = bytearray()
+        async for chunk in request.stream():
+            read += chunk
+            if len(read) > most:
+                raise ProblemError(
+                    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                    f"send at most {most:,} bytes",
+                    headers={"Connection": "close"},
+                )
+        return bytes(read)
+
+    return body

@@ -1,0 +1,62 @@
+"""Tokens: random, known to the table by their digest only. Pure."""
+
+import hashlib
+import secrets
+from typing import Final
+
+from msgspec import Struct
+
+from pipelines.management.api.rights.permissions import Role
+
+TOKENS: Final = "tokens#"
+PREFIX: Final = "hifi_"
+_BYTES: Final = 32
+_SHOWN: Final = 4
+DAY_MS: Final = 86_400_000
+
+
+class Token(Struct, frozen=True, kw_only=True):
+    """What the table holds of a token."""
+
+    id: str
+    role: Role
+    tenant: str | None
+    """None: an operator's."""
+
+    label: str
+    last_four: str
+    made_ms: int
+    made_by: str
+    expires_ms: int | None
+    """Epoch milliseconds; None is never."""
+
+    member: bool = False
+    """A member's personal token: its role is the member's, who is listed and removed among the members."""
+
+
+def digest(text: str) -> str:
+    """The sort key of a token. It has 256 random bits, so that a plain hash is enough."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def is_expired(token: Token, now_ms: int) -> bool:
+    """Whether a token's time is over."""
+    return token.expires_ms is not None and now_ms >= token.expires_ms
+
+
+def new_token(  # noqa: PLR0913  # the columns
+    role: Role, tenant: str | None, *, label: str, by: str, now_ms: int, days: float | None
+) -> tuple[str, Token]:
+    """The text of a token that nobody has yet, and what the table is to hold of it."""
+    text = PREFIX + secrets.token_urlsafe(_BYTES)
+    token = Token(
+        id=secrets.token_hex(8),
+        role=role,
+        tenant=tenant,
+        label=label,
+        last_four=text[-_SHOWN:],
+        made_ms=now_ms,
+        made_by=by,
+        expires_ms=None if days is None else now_ms + int(days * DAY_MS),
+    )
+    return text, token

@@ -1,0 +1,98 @@
+"""Routes of a tenant's own meter: what observe knows of it, under the same tokens."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Annotated, Final
+from urllib.parse import quote
+
+from fastapi import APIRouter, Depends, Query, Response
+
+from pipelines.management.api.declared import Text, route
+from pipelines.management.api.observe_client import ObserveClient
+from pipelines.management.api.problems import NotBegunError, busy, tenant_busy
+from pipelines.management.api.rights.access import Access
+from pipelines.management.api.rights.permissions import Action
+from shared.runtime.concurrency_limit import TenantConcurrencyLimit
+
+AT_ONCE: Final = 8
+"""Requests, searches among them, that a process handles at the same time: an observe that hangs holds the
+thread of each for seconds."""
+
+OF_TENANT: Final = 4
+SEARCHES_AT_ONCE: Final = 2
+"""Each holds a thread for as long as observe reads topics: they must not take those of other requests."""
+
+SEARCHES_OF_TENANT: Final = 1
+_AGAIN_SECONDS: Final = 1
+_SEARCH_AGAIN_SECONDS: Final = 5
+
+_ROOT: Final = "/v1/tenants/{tenant}/meter"
+Ask = Callable[[str, str, Mapping[str, str | None]], bytes]
+"""Asks observe about a tenant: a path, and parameters."""
+
+
+def meter_routes(observe: ObserveClient, access: Access) -> APIRouter:
+    """The routes. Handlers run on threads: they wait for observe."""
+    router = APIRouter(dependencies=[Depends(access.guard(Action.READ))])
+    limit = TenantConcurrencyLimit(
+        AT_ONCE, OF_TENANT, partial(busy, _AGAIN_SECONDS), partial(tenant_busy, _AGAIN_SECONDS)
+    )
+    searches = TenantConcurrencyLimit(
+        SEARCHES_AT_ONCE, SEARCHES_OF_TENANT, _searching, partial(tenant_busy, _SEARCH_AGAIN_SECONDS)
+    )
+
+    def passed_on(ask: Ask, tenant: str, path: str, query: Mapping[str, str | None]) -> Response:
+        with limit.permit(tenant):
+            return Response(ask(tenant, path, query), media_type="application/json")
+
+    def answer(tenant: str, path: str, **query: str | None) -> Response:
+        return passed_on(observe.get, tenant, path, query)
+
+    @router.get(_ROOT + "/now", **route(200))
+    def now(tenant: str) -> Response:
+        return answer(tenant, "/v1/now")
+
+    @router.get(_ROOT + "/minutes", **route(200))
+    def minutes(
+        tenant: str,
+        first: Annotated[str | None, Query(alias="from")] = None,
+        last: Annotated[str | None, Query(alias="to")] = None,
+    ) -> Response:
+        return answer(tenant, "/v1/minutes", **{"from": first, "to": last})
+
+    @router.get(_ROOT + "/minutes/{minute}", **route(200))
+    def minute(tenant: str, minute: str) -> Response:
+        return answer(tenant, f"/v1/minutes/{quote(minute, safe='')}")
+
+    @router.get(_ROOT + "/days/{day}", **route(200))
+    def day(tenant: str, day: str) -> Response:
+        return answer(tenant, f"/v1/days/{quote(day, safe='')}")
+
+    @router.get(_ROOT + "/calendar", **route(200))
+    def calendar(tenant: str, days: Text = None) -> Response:
+        return answer(tenant, "/v1/calendar", days=days)
+
+    @router.get(_ROOT + "/destinations", **route(200))
+    def destinations(tenant: str) -> Response:
+        return answer(tenant, "/v1/destinations")
+
+    @router.get(_ROOT + "/skew", **route(200))
+    def skew(tenant: str) -> Response:
+        return answer(tenant, "/v1/skew")
+
+    @router.get(_ROOT + "/alarms", **route(200))
+    def alarms(tenant: str, is_open: Annotated[str | None, Query(alias="open")] = None) -> Response:
+        return answer(tenant, "/v1/alarms", open=is_open)
+
+    @router.get(_ROOT + "/events/{event_id:path}", **route(200))
+    def event(tenant: str, event_id: str, since: Text = None) -> Response:
+        with searches.permit(tenant):
+            path = f"/v1/events/{quote(event_id, safe='')}"
+            return passed_on(observe.search, tenant, path, {"since": since})
+
+    return router
+
+
+def _searching() -> NotBegunError:
+    said = f"{SEARCHES_AT_ONCE} searches for events run already, which is the most at once; try again"
+    return NotBegunError(said, retry_seconds=_SEARCH_AGAIN_SECONDS)

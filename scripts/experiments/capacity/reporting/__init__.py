@@ -1,0 +1,1 @@
+"""The model's answers as text."""
