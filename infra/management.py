@@ -10,7 +10,7 @@ from infra.model import Model
 
 
 class SignIn(Model):
-    """The OpenID Connect issuer whose people the API and the console take."""
+    """The OpenID Connect issuer that signs in the people of the API and the console."""
 
     issuer: str = Field(
         pattern=r"^https://[^/?#]+(/[^?#]*)?$",

@@ -74,7 +74,7 @@ make_environment() {
     printf '%s\n' "$stamp" > .venv/stamp
 }
 
-# Tools whose dependencies fit no other environment. NAME gets .venv-NAME.
+# Tools with dependencies that fit no other environment. NAME gets .venv-NAME.
 make_tools() {
     local name=$1 requirements=$2 python=$3 stamp
     stamp=$({ cat "$requirements"; "$python" --version; pwd; } | sha256sum)

@@ -1,4 +1,4 @@
-"""What parts of `make proof` have proven of a commit: one small file a part, beside its log."""
+"""The results of `make proof` for a commit: one small file a part, beside its log."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What AWS and the charts' repositories offer for the versions that an environment pins."""
+"""The newest versions that AWS and the charts' repositories offer for those that an environment pins."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

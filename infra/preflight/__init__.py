@@ -1,1 +1,1 @@
-"""What an AWS account must have before an environment is deployed to it."""
+"""Checks that an AWS account has what an environment needs, before that is deployed to it."""

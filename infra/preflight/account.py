@@ -42,7 +42,7 @@ class Account:
         return found
 
     def used_by_others(self) -> dict[str, int]:
-        """What the account uses beside this project, by quota code."""
+        """Use of the account's quotas by all but this project, by quota code."""
         ec2 = self.client("ec2")
         addresses = _not_ours(ec2.describe_addresses()["Addresses"])
         vpcs = _not_ours(_all(ec2, "describe_vpcs", "Vpcs"))
@@ -77,7 +77,7 @@ class Account:
         return f"requested now: {shortage.wanted}, {made['RequestedQuota']['Status']}"
 
     def problems(self, environment: Environment) -> list[str]:
-        """What stops a deployment beside quotas, each with its fix."""
+        """Problems beside quotas that stop a deployment, each with its fix."""
         checks: list[Callable[[Environment], Iterable[str]]] = [
             self._service_roles,
             self._connection,

@@ -15,7 +15,7 @@ _XLARGE_VCPUS = 4
 
 @dataclass(frozen=True, kw_only=True)
 class Demand:
-    """What an environment needs of one quota.
+    """An environment's need of one quota.
 
     Attributes:
         service: Service code in Service Quotas.
@@ -67,7 +67,7 @@ def vcpus(instance_type: str) -> int:
 
 
 def demands(environment: Environment) -> list[Demand]:
-    """What an environment needs with both sides at their largest, as in a burst.
+    """The demands of an environment with both sides at their largest, as in a burst.
 
     Args:
         environment: Settings of the environment.

@@ -1,4 +1,4 @@
-"""What every part of a side's stack refers to."""
+"""The context that every part of a side's stack refers to."""
 
 from dataclasses import dataclass
 

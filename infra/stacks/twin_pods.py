@@ -1,4 +1,4 @@
-"""What the pods of a side need: nodes, permissions, add-ons, logs."""
+"""Declares what the pods of a side need: nodes, permissions, add-ons, logs."""
 
 from infra.aws.log_group import log_group
 from infra.components.identity.addon_identities import AddonResources, addon_identities
@@ -34,7 +34,7 @@ def declare_pods(
         cluster: Its EKS cluster.
         network: Its network.
         kafka: Its Kafka, which the pods' roles may use.
-        entrances: Its load balancers, whose target groups a controller fills.
+        entrances: Its load balancers; a controller fills their target groups.
     """
     environment = context.environment
     in_cluster = ClusterContext(

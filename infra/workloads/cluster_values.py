@@ -21,7 +21,7 @@ CLUSTER: Final = Path(__file__).with_name("cluster")
 _BACKEND: Final = "pipelines.control.backends.aws.backend:aws_backend"
 
 _DEFAULTS: Final = {"HIFI_READY_SECONDS": "1800"}
-"""What a person may set otherwise: a dark side starts its nodes first, and these pull the images."""
+"""Values that a person may set otherwise: a dark side starts its nodes first, and these pull the images."""
 
 
 @dataclass(frozen=True, kw_only=True)

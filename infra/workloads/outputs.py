@@ -6,7 +6,7 @@ from infra.config import Environment, InvalidSettingsError, load_environment, lo
 
 
 def outputs(environment: Environment) -> dict[str, str]:
-    """What workflows need of an environment: roles, names, the events host, where the traffic is kept."""
+    """Values that workflows need of an environment: roles, names, events host, where the traffic is kept."""
     names, region = environment.names, environment.region
     registry, _, _ = names.repository("service").rpartition("/")
     local = {} if environment.endpoint is None else {"endpoint": environment.endpoint}

@@ -57,7 +57,7 @@ def side_values(
 def with_persons(
     environment: Environment, decided: dict[str, str], settings: Mapping[str, str]
 ) -> dict[str, str]:
-    """What stacks decide, and what a person set.
+    """The values that stacks decide, and those that a person set.
 
     Raises:
         InvalidSettingsError: a person set what stacks decide.

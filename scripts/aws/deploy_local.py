@@ -33,7 +33,7 @@ NEEDED = {
 
 
 class Serves(Enum):
-    """What answers at the endpoint."""
+    """The program that answers at the endpoint."""
 
     NOTHING = auto()
     LOCALSTACK = auto()

@@ -27,7 +27,7 @@ def main() -> None:
 
 
 def _problem(name: str, environ: Mapping[str, str]) -> str | None:
-    """What makes a plan impossible, and the fix."""
+    """The problem that makes a plan impossible, with the fix; None if there is none."""
     if name not in STACKS:
         return f"{name or 'nothing'}: no such stack; give SIDE=blue, green, foundation or edge"
     missing = missing_tool()

@@ -1,4 +1,4 @@
-"""What a user sees of a long `terraform apply`: few lines, and every error whole."""
+"""A user's view of a long `terraform apply`: few lines, and every error whole."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Progress:
     _told: float = 0.0
 
     def lines(self, message: Mapping[str, Any], now: float) -> Iterator[str]:
-        """What to tell about one message.
+        """Yield the lines to print about one message.
 
         Args:
             message: One line of `terraform apply -json`.

@@ -1,4 +1,4 @@
-"""What the commands that write documents have in common: plans shown, and problems at their places."""
+"""Helpers of the commands that write documents: plans shown, and problems at their places."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -23,7 +23,7 @@ _SHOWN: Final = {
 
 
 def checked(written: Sequence[LocatedDocument], documents: SideDocuments) -> list[Step]:
-    """What writing documents would change.
+    """The steps that writing documents would take; nothing is written.
 
     Raises:
         ProblemsError: if one is refused, with its place.

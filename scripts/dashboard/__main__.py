@@ -42,7 +42,7 @@ def files() -> dict[str, str]:
 
 
 def _kustomization() -> dict[str, Any]:
-    """What a release applies in a side's cluster; Grafana loads ConfigMaps with this label."""
+    """The kustomization that a release applies in a cluster; Grafana loads ConfigMaps with this label."""
     return {
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",

@@ -23,7 +23,7 @@ repository says where it is published. Alertmanager's message has summary and de
 
 
 class Severity(StrEnum):
-    """Whether somebody has to look at once."""
+    """The urgency of an alert: whether a person has to look at once."""
 
     CRITICAL = "critical"
     WARNING = "warning"
@@ -40,10 +40,10 @@ class Alert:
 
     severity: Severity
     summary: str
-    """What is wrong; may use the series' labels."""
+    """The problem; the text may use the series' labels."""
 
     description: str
-    """What it means, and what to do first."""
+    """The meaning of the alert, and the first thing to do."""
 
     @property
     def steps(self) -> str:

@@ -1,4 +1,4 @@
-"""What Prometheus scrapes: a local side's processes by port, a cluster's pods by label."""
+"""Configuration of Prometheus: it scrapes a local side's processes by port, a cluster's pods by label."""
 
 from typing import Any, Final
 
@@ -36,7 +36,7 @@ def local(side: Side) -> dict[str, Any]:
 
 
 def pod_monitor() -> dict[str, Any]:
-    """What Prometheus scrapes in a side's cluster: a pod's port `metrics`, or `http` if there is none.
+    """The PodMonitor of a side's cluster: it scrapes a pod's port `metrics`, or `http` if there is none.
 
     collect has both, and serves /metrics on `metrics` only: the load balancer reaches `http`. The API listens
     on its pod's loopback address, where no scrape arrives.

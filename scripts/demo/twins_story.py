@@ -1,4 +1,4 @@
-"""What happens to two sides while the demo's events flow through them."""
+"""A release, a patch of brokers and a switch on two sides, while the demo's events flow through them."""
 
 import threading
 import time

@@ -32,11 +32,11 @@ class SideAddress(Struct, frozen=True, kw_only=True):
     """None if the environment names a table and no side."""
 
     local: bool
-    """Whether it is that of a folder on this machine, whose versions are commits of this repository."""
+    """Whether it is that of a folder on this machine: then versions are commits of this repository."""
 
 
 def side_address(data: Path) -> SideAddress:
-    """What the environment names, or the local side in a folder.
+    """The address that the environment names, or that of the local side in a folder.
 
     Raises:
         OperatorError: if there is neither.
@@ -53,8 +53,8 @@ def side_observe_url(data: Path) -> str:
     """Base URL of the side's observe: HIFI_OBSERVE_URL, or that of the local side in a folder.
 
     Raises:
-        OperatorError: if the environment names a table, whose side is another than the local one, and no
-            observe; or if there is no local side.
+        OperatorError: if the environment names a table, and so a side other than the local one, but no
+            observe; or if it names neither and there is no local side.
     """
     if os.environ.get(_TABLE) and not os.environ.get(OBSERVE_URL):
         raise OperatorError(f"{_TABLE} names a side, but {OBSERVE_URL} does not name its observe", _FIX)

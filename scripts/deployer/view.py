@@ -79,7 +79,7 @@ def sides_view(sides: Sequence[SideReport]) -> RenderableType:
 
 
 def deployer_text(found: Sides) -> str:
-    """What a deployer that does not run means for the figures."""
+    """A sentence on where the figures come from while no deployer runs."""
     if found.deployer is DeployerStatus.NONE:
         return "no deployer runs: the side speaks for itself; see docs/control.md"
     newest = max(each.at_ms for each in found.sides)
@@ -97,7 +97,7 @@ def history_view(releases: Sequence[Release]) -> RenderableType:
 
 
 def _serves(release: Release) -> str:
-    """What has the traffic after a release that was undone."""
+    """A sentence on the version that has the traffic, and where, after a release that was undone."""
     if not release.former:
         return "nothing was changed"
     if release.ended and release.log and release.log[-1].step is Step.WAKE:  # the former side did not start

@@ -34,10 +34,10 @@ class Server(Struct, frozen=True, kw_only=True):
     url: str
     token: str
     tenant: str | None = None
-    """Whose documents are meant where nothing is said; None for all that the token may see."""
+    """The tenant where none is named; None for all that the token may see."""
 
     fix: str = "check the address"
-    """What to do if it does not answer."""
+    """Advice for the case that it does not answer."""
 
 
 class DocumentsError(OperatorError):
@@ -45,7 +45,7 @@ class DocumentsError(OperatorError):
 
 
 class FieldRefusal(Struct, frozen=True, kw_only=True):
-    """What the API says of one field of a document."""
+    """The API's refusal of one field of a document."""
 
     document: str
     """`kind/name`."""
@@ -104,7 +104,7 @@ class ApiClient:
             return False
 
     def get(self, path: str) -> Any:
-        """What a path answers, decoded.
+        """The decoded answer to GET `path`.
 
         Raises:
             RefusedError: for a status from 400 on.
@@ -147,7 +147,7 @@ class ApiClient:
             waited += wait
 
     def stream(self, path: str) -> Iterator[bytes]:
-        """What a path answers bit by bit, for as long as that goes on.
+        """The answer to GET `path`, bit by bit, for as long as it goes on.
 
         Raises:
             RefusedError: for a status from 400 on.

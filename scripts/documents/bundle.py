@@ -1,4 +1,4 @@
-"""What the API is asked to write: documents by tenant, in parts that it takes. Pure."""
+"""Requests that write documents: by tenant, in parts that the API takes. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
@@ -18,7 +18,7 @@ _CATALOGUE: Final = 1
 
 
 class Action(StrEnum):
-    """What a write does to a document."""
+    """The effect of a write on a document."""
 
     CREATE = "create"
     CHANGE = "change"
@@ -27,7 +27,7 @@ class Action(StrEnum):
 
 
 class Step(Struct, frozen=True, kw_only=True, rename={"before": "from", "after": "to"}):
-    """What the API says that it does, or would do, to one document."""
+    """The effect of a write, or of a dry run, on one document, as the API reports it."""
 
     kind: str
     name: str
@@ -41,7 +41,7 @@ class Step(Struct, frozen=True, kw_only=True, rename={"before": "from", "after":
 
     @property
     def key(self) -> DocumentKey:
-        """What names the document."""
+        """The kind and name of the document."""
         return DocumentKey(self.kind, self.name)
 
 
@@ -54,7 +54,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> DocumentKey:
-        """What names the document within its tenant."""
+        """The kind and name of the document, which identify it within its tenant."""
         return DocumentKey(kind_of(self.document), self.document.name)
 
     @property

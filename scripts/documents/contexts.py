@@ -34,7 +34,7 @@ class Context(Struct, frozen=True, kw_only=True):
 
     token: str
     tenant: str | None = None
-    """Whose documents are meant where nothing is said."""
+    """The tenant where none is named."""
 
     sign_in: SignIn | None = None
     """None for a token of hifi."""

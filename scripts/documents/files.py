@@ -32,7 +32,7 @@ class LocatedDocument(Struct, frozen=True):
 
     @property
     def wanted(self) -> Wanted:
-        """What the API is asked for."""
+        """The request to the API: the document, and whether it states its write keys."""
         return Wanted(document=self.document, states_keys=self.states_keys)
 
     def problem(self, path: str, message: str) -> Problem:

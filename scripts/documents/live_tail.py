@@ -22,9 +22,9 @@ _REASONS: Final = {
 def followed(
     api: ApiClient, tenant: str, pipe: str, pause: Callable[[float], None] = time.sleep
 ) -> Iterator[Message]:
-    """What the tail of a pipe says, for ever: a new stream begins when one ends or breaks off.
+    """The messages of a pipe's tail, for ever: a new stream begins when one ends or breaks off.
 
-    What goes through between two streams is missing; each begins with START.
+    Events between two streams are missing; each stream begins with START.
 
     Raises:
         DocumentsError: if there is no tail at the start, no other one after some tries, or no more to see.

@@ -20,7 +20,7 @@ class Status(Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> DocumentKey:
-        """What names the document."""
+        """The kind and name of the document."""
         return DocumentKey(self.kind, self.name)
 
 

@@ -1,4 +1,4 @@
-"""What the API refuses, at its place in the user's files. Pure."""
+"""Refusals of documents, each at its place in the user's files. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -54,7 +54,7 @@ def _shared_keys(written: Sequence[LocatedDocument]) -> Iterator[Problem]:
 
 
 def located(refused: Iterable[FieldRefusal], written: Sequence[LocatedDocument]) -> list[Problem]:
-    """What the API says of fields, with the file and line of each."""
+    """The refused fields of written documents as problems, with the file and line of each."""
     named = {str(each.wanted.key): each for each in written}
     return [
         Problem(

@@ -32,7 +32,7 @@ def fresh(context: Context, now_ms: int) -> Context:
 
 
 def _claims(token: str) -> dict[str, Any]:
-    """What the own token says, which was verified when it came; nothing if it cannot be read."""
+    """The claims of the user's own token, which was verified when it came; empty if it cannot be read."""
     try:
         found = msgspec.json.decode(jws.extract_compact(token.encode()).payload or b"{}")
     except (JoseError, ValueError):

@@ -1,4 +1,4 @@
-"""What customers want, read and written through the management API.
+"""Customers' documents, read and written through the management API.
 
 Every program of scripts that changes documents goes through here. The provisioner alone publishes them.
 """
@@ -55,7 +55,7 @@ class SideDocuments:
         return self._api.ready()
 
     def tenants(self) -> list[str]:
-        """Those whose documents the token may read: for an operator all, unless one was chosen."""
+        """The tenants with documents that the token may read: for an operator all, unless one was chosen."""
         if self._api.server.tenant is not None:
             return [self._api.server.tenant]
         who = self._api.get("/v1/whoami")
@@ -99,7 +99,7 @@ class SideDocuments:
         return [_stored(tenant, {"kind": key.kind, "name": key.name, **each}) for each in found]
 
     def check(self, wanted: Iterable[Wanted]) -> list[Step]:
-        """What writing documents would do, in their order; nothing is written.
+        """The steps that writing documents would take, in the documents' order; nothing is written.
 
         Raises:
             RefusedError: if one of them would be refused.
@@ -118,7 +118,7 @@ class SideDocuments:
         """Write documents that were checked, and return when all of them are published.
 
         Raises:
-            DocumentsError: also if somebody changed one of them since, or it takes too long.
+            DocumentsError: also if one of them has changed since, or it takes too long.
         """
         if any(step.kind == "source" and step.action is Action.CREATE for step in seen):
             say(f"new sources are opened once their pipes are in force: {LIVE_SECONDS} s at most")
@@ -158,7 +158,7 @@ class SideDocuments:
         return planned
 
     def tried(self, tenant: str, event: Any, source: str | None, pipe: str | None) -> list[Any]:
-        """What pipes would do with an event, as the API says it; numbers keep their texts."""
+        """The results of trying pipes with an event, as the API gives them; numbers keep their texts."""
         asked = {"event": event} | ({"source": source} if source else {}) | ({"pipe": pipe} if pipe else {})
         return list(self._api.items(f"/v1/tenants/{tenant}/try", asked, lossless_json.decode))
 

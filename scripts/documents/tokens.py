@@ -21,7 +21,7 @@ class Tokens:
         """A new token, with its text in `token`.
 
         Raises:
-            DocumentsError: also if it is not said whose it is to be.
+            DocumentsError: also if no tenant is known for it, and it is not an operator's.
         """
         path = self._path(tenant)
         if path == "/v1/tokens" and role != _OPERATOR:

@@ -115,7 +115,7 @@ class FileEvents:
 
 
 def content_type_of(first: bytes) -> str:
-    """Content type of requests whose first event is this one: CloudEvents, or objects for collect to wrap."""
+    """Content type of requests that begin with this event: CloudEvents, or objects for collect to wrap."""
     return LINES if is_cloudevent(first) else PLAIN
 
 

@@ -11,7 +11,7 @@ from shared.runtime.errors import UsageError
 
 
 class Action(StrEnum):
-    """What is done with a request."""
+    """The treatment of a request: it is accepted, or meets a fault."""
 
     ACCEPT = "accept"
     STATUS = "status"

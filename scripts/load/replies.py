@@ -11,7 +11,7 @@ from shared.contracts.http_statuses import RETRYABLE
 
 
 class Disposition(Enum):
-    """What to do after a response."""
+    """The verdict on a response, from which the sender's next step follows."""
 
     SETTLED = "settled"
     """Each event was accepted or refused for good."""

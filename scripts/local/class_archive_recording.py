@@ -46,7 +46,7 @@ _LOAD_SECONDS: Final = 5.0
 
 @dataclass(frozen=True, kw_only=True)
 class _SmallSide(Side):
-    """A side whose only broker is the first."""
+    """A side with the first broker only."""
 
     @property
     def bootstrap(self) -> str:
@@ -55,7 +55,7 @@ class _SmallSide(Side):
 
 @dataclass(frozen=True)
 class _Recorded:
-    """A program whose JVM writes an archive when it ends."""
+    """A program, and the archive that its JVM writes when it ends."""
 
     program: str
     archive: ClassArchive

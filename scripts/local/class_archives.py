@@ -63,6 +63,6 @@ def missing_archives(jars: Jars) -> list[str]:
 
 
 def _stamp(file: Path) -> str:
-    """What a JVM compares of a jar before it maps an archive."""
+    """The path, size and time of a jar, which a JVM compares before it maps an archive."""
     found = file.stat()
     return f"{file} {found.st_size} {found.st_mtime_ns}"

@@ -92,7 +92,7 @@ def configure(side: Side, jars: Path, nodes: Sequence[str]) -> None:
     Args:
         side: one with workers.
         jars: folder of the Kafka connector's jars.
-        nodes: whose queries the driver runs.
+        nodes: the nodes with the queries that the driver runs.
     """
     twins = twins_settings(side.spark_configuration, jars)
     any_port = ("spark.driver.port", "spark.driver.blockManager.port", "spark.blockManager.port")

@@ -9,8 +9,8 @@ from scripts.local.side import NoSideError, Side
 from shared.runtime.errors import OperatorError
 
 _BEFORE_A_START: Final = frozenset({"run", "secrets.yaml", "aws", "bootstrap", "localstack"})
-"""What may be in a folder before its first start: the lock of a refused one, secrets, and in `.hifi` what the
-commands for AWS keep there."""
+"""Names that may be in a folder before its first start: the lock of a refused one, secrets, and in `.hifi`
+what the commands for AWS keep there."""
 
 
 class DataFolderError(OperatorError):

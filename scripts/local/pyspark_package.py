@@ -8,8 +8,8 @@ from typing import Final
 from shared.runtime.errors import OperatorError
 
 _OF_SPARK: Final = ("SPARK_", "PYSPARK_", "HADOOP_", "YARN_")
-"""What the names of variables begin with, after an underscore or none, by which a user's shell says which
-Spark runs, with which options, Python, configuration and file system."""
+"""Beginnings, after an underscore or none, of the names of variables by which a user's shell says which Spark
+runs, with which options, Python, configuration and file system."""
 
 
 class PySparkMissingError(OperatorError):

@@ -1,4 +1,4 @@
-"""What a process of this machine says of itself to Prometheus."""
+"""The metrics that a process of this machine has for Prometheus."""
 
 import urllib.request
 from collections.abc import Sequence

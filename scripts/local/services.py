@@ -229,7 +229,7 @@ def spark_ready(side: Side, supervisor: Supervisor) -> bool:
 
 
 def driver_at_work(side: Side, supervisor: Supervisor) -> str | None:
-    """The program whose process reported that its queries process data."""
+    """The program that reported, in the process that runs now, that its queries process data."""
     ready = {SPARK: side.spark_ready, **({STANDBY: side.standby_ready} if side.standby else {})}
     return next((name for name, file in ready.items() if _said(file) == str(supervisor.pid(name))), None)
 

@@ -34,7 +34,7 @@ partition carries more than two do."""
 
 @dataclass(frozen=True, kw_only=True)
 class Shared:
-    """What two sides have in common: the table of documents, access to it, and secrets."""
+    """The common part of two sides: the table of documents, access to it, and secrets."""
 
     folder: Path
     """Holds the operator's token and the secrets."""

@@ -56,7 +56,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _traffic() -> Traffic:
-    """That of the environment, whose hosted zone is looked up by its name.
+    """That of the environment; its hosted zone is looked up by name.
 
     Raises:
         NoRecordsError: there is no such zone.
@@ -70,7 +70,7 @@ def _traffic() -> Traffic:
 
 
 def _outputs() -> dict[str, str]:
-    """What infra says of the environment; it has printed an error itself if it ends the program."""
+    """Infra's values of the environment; it has printed an error itself if this ends the program."""
     done = subprocess.run(
         [sys.executable, "-m", "infra.workloads.outputs"],
         cwd=_ROOT,

@@ -26,7 +26,7 @@ _BINARY_FIX = "set datacontenttype to what the bytes are, for example applicatio
 
 
 class RequestContext(Struct, frozen=True):
-    """What an event takes over from its request."""
+    """The values that an event takes over from its request."""
 
     source: str
     """Name of the source that the write key belongs to."""
@@ -38,7 +38,7 @@ class RequestContext(Struct, frozen=True):
 
     @classmethod
     def at(cls, received_ms: int, source: str, new_id: Callable[[], str]) -> "RequestContext":
-        """The context of a request whose last byte arrived at `received_ms`."""
+        """The context of a request; `received_ms` is when its last byte arrived."""
         return cls(source, received_ms, new_id, format_time(received_ms))
 
 

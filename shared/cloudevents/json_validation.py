@@ -36,7 +36,7 @@ _BOM = b"\xef\xbb\xbf"
 _OUT_OF_RANGE = Refusal("a number is out of a double's range", "$", "send it as a string")
 
 PARSE_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-"""What `parse` raises."""
+"""The errors that `parse` raises."""
 
 
 def parse(raw: bytes) -> Any:

@@ -7,10 +7,10 @@ class Refusal(Struct, frozen=True):
     """Why an event, or a request with events, is refused."""
 
     detail: str
-    """What is wrong, in a sentence."""
+    """The fault, in a sentence."""
 
     field: str
     """The header or member at fault: `content-type`, `id`, `data`; `$` is the event as a whole."""
 
     fix: str
-    """What the sender can do about it."""
+    """The fix that the sender can make."""

@@ -32,7 +32,7 @@ class ConnectorSpec(Generic[O]):
     """A type of destination. All functions are pure."""
 
     description: str
-    """What it sends to, in a sentence."""
+    """One sentence: where it sends to."""
 
     options: type[O]
     """A msgspec Struct; a field's description (`Meta`) is shown in forms, and as the fix of a problem."""

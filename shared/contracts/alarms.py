@@ -68,10 +68,10 @@ class Alarm(Struct, kw_only=True, frozen=True):
     """One sentence, with figures and their units; ends with cause and fix, where there are any."""
 
     cause: str = ""
-    """What it likely comes from."""
+    """The likely cause; empty if the alarm names none."""
 
     fix: str = ""
-    """What the customer can do about it."""
+    """The customer's way to put it right; empty if the alarm names none."""
 
     document: str = ""
     """The document to look at, `kind/name`; empty if there is none."""

@@ -12,4 +12,4 @@ PAUSE_PATH: Final = "/pause"
 MOST_PAUSE_SECONDS: Final = 3_600
 
 PAUSE_SECONDS: Final = 60
-"""What a deployer asks for, again and again, while a side has to process all that it has."""
+"""The pause that a deployer asks for, again and again, while a side has to process all that it has."""

@@ -4,7 +4,7 @@ from typing import Final
 from urllib.parse import quote
 
 DOCUMENTS: Final = "/documents"
-"""What the paths of all pages begin with that need a signed-in person."""
+"""The beginning of the paths of tenants' pages, all of which need a signed-in person."""
 
 
 def document_path(tenant: str, kind: str, name: str) -> str:

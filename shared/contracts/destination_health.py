@@ -13,7 +13,7 @@ class DestinationHealth(Struct, kw_only=True, frozen=True):
     """Events."""
 
     failed: int
-    """Events whose try ended in a retry or a dead letter."""
+    """Events with a try that ended in a retry or a dead letter."""
 
     waiting: int
     """Events that wait for their next try, of any age."""

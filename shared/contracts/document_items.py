@@ -41,7 +41,7 @@ CATALOGUES: Final = "catalogues#"
 """Partition of the catalogues' versions; no tenant has a `#` in its name."""
 
 ADOPTIONS: Final = "adoptions#"
-"""Partition of the sides whose topics were taken over."""
+"""Partition of the sides that had their topics taken over."""
 
 WRITE_KEYS: Final = "names#"
 """Partition of the write keys that are reserved for a tenant. Older versions reserved names there, too: their
@@ -76,7 +76,7 @@ class DocumentKey(Struct, frozen=True, order=True):
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """What a writer wants of one document."""
+    """A change that a writer wants to make to one document."""
 
     key: DocumentKey
     document: Document | None
@@ -162,7 +162,7 @@ def _check_at_most(most: int, documents: int, act: str) -> None:
 
 
 def reserved_keys(versions: Iterable[StoredDocument]) -> dict[str, DocumentKey]:
-    """What versions reserve for their tenant: sort keys of their write keys, each once, with its source."""
+    """Sort keys of the write keys that versions reserve for their tenant, each once, with its source."""
     return {
         _WRITE_KEY + key: each.key
         for each in versions
@@ -207,7 +207,7 @@ def next_versions(
     by: str,
     at_ms: int,
 ) -> list[StoredDocument]:
-    """What a write adds; a change that changes nothing adds nothing.
+    """The versions that a write adds; a change that changes nothing adds none.
 
     Raises:
         VersionConflictError: if a document is at another version than its writer expected.

@@ -1,5 +1,6 @@
-"""What customers want, as documents: sources, destinations, pipes, contacts. Users write them in YAML; the
-`config` topic carries them as JSON under the key `tenant/kind/name`: names of two tenants are independent.
+"""Documents, in which customers say what they want: sources, destinations, pipes, contacts. Users write them
+in YAML; the `config` topic carries them as JSON under the key `tenant/kind/name`: names of two tenants are
+independent.
 
 What the topic holds may come from a newer version and is read as far as it is understood, because a document
 left out would take its events with it. `document_parsing` reads what users write.
@@ -25,7 +26,7 @@ LIVE_SECONDS: Final = 10
 """A published document is in force in every node after this long."""
 
 SEALED_PREFIX: Final = "sha256:"
-"""What a write key on the topic begins with, and no usable one may."""
+"""The prefix of every write key on the topic; a usable key must not have it."""
 
 _KEY_ID: Final = 16
 """Hexadecimal digits of a write key's digest that name it."""
@@ -77,7 +78,7 @@ class Source(Struct, tag="source", tag_field="kind", kw_only=True, frozen=True):
     """Bearer keys. `sealed` replaces each by its digest: the topic never holds a key."""
 
     rate_limit: Rate | None = None
-    """Events per second for each collect process, with a burst of two seconds' worth; None is no limit."""
+    """Events per second for each collect process, with a burst of two seconds' worth; None: no limit."""
 
 
 class Batch(Struct, kw_only=True, frozen=True):
@@ -103,7 +104,7 @@ class Destination(Struct, tag="destination", tag_field="kind", kw_only=True, fro
     name: Name
     tenant: Name
     connector: Name = DEFAULT_CONNECTOR
-    """What speaks to it: the name of one of transmit's connectors."""
+    """The name of the connector, one of transmit's, that speaks to it."""
 
     options: dict[str, Any] = {}
     """The connector's own; transmit knows which there are, and decodes them."""
@@ -140,14 +141,14 @@ class Pipe(Struct, tag="pipe", tag_field="kind", kw_only=True, frozen=True):
     """Opened step by step. On the topic it is left out, and `sample` is the present step's share."""
 
     masks: Annotated[list[Mask], Meta(max_length=MAX_MASKS)] = []
-    """Places whose values do not leave as they are. They come before the transform."""
+    """Places with values that do not leave as they are. Masks come before the transform."""
 
     transform: str | None = None
     """JMESPath over the event as a CloudEvents JSON object (attributes and `data`); what it gives is the new
     data."""
 
     watch: Annotated[list[Watch], Meta(max_length=MAX_WATCHES)] = []
-    """Fields whose values the meter compares with those of the days before."""
+    """Fields with values that the meter compares with those of the days before."""
 
 
 class Contact(Struct, tag="contact", tag_field="kind", kw_only=True, frozen=True):
@@ -244,7 +245,7 @@ class Catalogue:
         self.source_by_key = {key: s for s in self.sources.values() for key in s.write_keys}
 
     def problems(self, document: Document, former: Document | None = None) -> Iterable[tuple[str, str]]:
-        """What a document would contradict that takes the place of `former`: pairs of (path, sentence)."""
+        """The contradictions of a document that takes the place of `former`: pairs of (path, sentence)."""
         if isinstance(document, Pipe):
             yield from self._missing(document, "source", self.sources)
             yield from self._missing(document, "destination", self.destinations)

@@ -91,7 +91,7 @@ def special(address: Address) -> Kind | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EgressPolicy:
-    """What a side may dial: public addresses, and the exceptions here."""
+    """The addresses that a side may dial: public ones, and the exceptions here."""
 
     loopback: bool = False
     """The machine's own addresses, of a local side."""

@@ -127,7 +127,7 @@ def delivery_key(tenant: str, pipe: str, source: str, event_id: str) -> bytes:
 
 
 def replayed_key(key: bytes, replay: str) -> bytes:
-    """What transmit remembers of a delivery of an event that is processed again: 16 bytes.
+    """The key by which transmit remembers a delivery of an event that is processed again: 16 bytes.
 
     Another key than that of its first delivery, so that it is sent; the same for all copies of one replay, so
     that it is sent once.

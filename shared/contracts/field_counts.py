@@ -1,4 +1,4 @@
-"""What a watched field held: counts that add exactly, in any order and grouping.
+"""Counts of a watched field's values, which add exactly, in any order and grouping.
 
 Numbers are counted in buckets that grow by 4 %, as lags are; texts by themselves, at most MAX_TEXTS of them.
 Which texts are kept follows from their hashes alone, so the count of one that is kept is exact in every sum.
@@ -24,10 +24,10 @@ MAX_TEXT_CHARACTERS: Final = 64
 
 GROWTH: Final = 1.04
 SMALLEST: Final = 1e-9
-"""What is nearer to zero counts as zero."""
+"""A number nearer to zero counts as zero."""
 
 LARGEST: Final = 1e15
-"""What is further from zero counts as this."""
+"""A number further from zero counts as this, with its own sign."""
 
 _LOG_GROWTH: Final = math.log(GROWTH)
 _SHIFT: Final = math.ceil(-math.log(SMALLEST) / _LOG_GROWTH)
@@ -48,7 +48,7 @@ class FieldCounts(msgspec.Struct, frozen=True, omit_defaults=True):
 
     texts: dict[str, int] = {}
     other: int = 0
-    """Values whose text is not kept; 0 while there are at most MAX_TEXTS."""
+    """Values with a text that is not kept; 0 while there are at most MAX_TEXTS."""
 
     @property
     def values(self) -> int:

@@ -72,7 +72,7 @@ again."""
 
 
 OF_A_TRY = (REASON, STATUS, FIRST_TRY, LAST_TRY, NOT_BEFORE, DESTINATION)
-"""What transmit says of a record that it could not deliver, anew at each attempt."""
+"""Headers that transmit sets on a record that it could not deliver, anew at each attempt."""
 
 
 def attribute_header(name: str) -> str:

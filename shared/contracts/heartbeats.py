@@ -1,4 +1,4 @@
-"""What a process says of the configuration that it uses: records of the topic `heartbeats`. Pure."""
+"""Heartbeats, in which a process says which configuration it uses: records of topic `heartbeats`. Pure."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -53,16 +53,16 @@ def encode(beat: Heartbeat) -> bytes:
 
 
 def decode(value: bytes) -> Heartbeat:
-    """What a record says.
+    """The heartbeat in a record's value.
 
     Raises:
-        msgspec.MsgspecError: if it is none.
+        msgspec.MsgspecError: if the bytes are not one.
     """
     return _decoder.decode(value)
 
 
 def usage(beats: Iterable[Heartbeat], now_ms: int) -> Usage:
-    """What the processes that are alive use."""
+    """The usage by the processes that are alive."""
     found: dict[str, int] = {}
     for each in beats:
         if now_ms < each.at_ms + each.valid_ms:

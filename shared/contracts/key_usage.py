@@ -35,16 +35,16 @@ def encode(used: Sequence[KeyUse]) -> bytes:
 
 
 def decode(value: bytes) -> list[KeyUse]:
-    """What a record says.
+    """The uses of keys in a record's value.
 
     Raises:
-        msgspec.MsgspecError: if it is none.
+        msgspec.MsgspecError: if the bytes are not such a list.
     """
     return _decoder.decode(value)
 
 
 def partition(tenant: str) -> str:
-    """Partition of the items of a tenant's keys: of each key one by side, whose value is the time."""
+    """Partition of the items of a tenant's keys: one for each key and side, with the time as its value."""
     return f"key_use#{tenant}"
 
 

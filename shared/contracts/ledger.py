@@ -1,4 +1,4 @@
-"""What audit writes to `ledger` and observe reads: tallies of a range of a partition's offsets.
+"""Records of `ledger`, which audit writes and observe reads: tallies of a range of a partition's offsets.
 
 A record's key names its range, and ranges of a partition follow each other, so a range that audit reads again
 after a crash overwrites what it said before instead of adding to it.
@@ -93,7 +93,7 @@ class Tally(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Of more: `Iblt.pack`."""
 
     late: int = 0
-    """Whose event time lay outside the window: their minute, and their lag, is that of their receiving."""
+    """Events with a time outside the window: minute and lags go by the receive time instead."""
 
     lag_in: Histogram = msgspec.field(default_factory=dict)
     """COLLECTED only: from the time that names the minute to the request's last byte, milliseconds."""
@@ -177,9 +177,9 @@ def encode_range(found: Range) -> bytes:
 
 
 def decode_range(value: bytes) -> Range:
-    """What a `ledger` record says.
+    """The range in a `ledger` record's value.
 
     Raises:
-        msgspec.MsgspecError: if the bytes are none.
+        msgspec.MsgspecError: if the bytes are not one.
     """
     return _decoder.decode(value)

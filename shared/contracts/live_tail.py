@@ -15,7 +15,7 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 class TailMessage(StrEnum):
-    """What the messages of a tail are called."""
+    """The names of a tail's messages."""
 
     START = "start"
     """Nothing is missed from now on."""

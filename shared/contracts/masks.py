@@ -15,7 +15,7 @@ from shared.contracts.patterns import ATTRIBUTE, DATA
 Action = Literal["redact", "drop", "hash"]
 
 REDACTED: Final = "***"
-"""What `redact` leaves of a value."""
+"""The text that `redact` leaves in the place of a value."""
 
 MAX_MASKS: Final = 100
 

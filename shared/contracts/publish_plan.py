@@ -1,4 +1,4 @@
-"""What publishing documents would change. Pure."""
+"""The changes that publishing documents would make. Pure."""
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
@@ -26,7 +26,7 @@ COMPLETE: Final[Records] = {COMPLETE_KEY: COMPLETE_VALUE}
 
 
 class Change(StrEnum):
-    """What publishing does to a document."""
+    """The effect of publishing on a document."""
 
     CREATED = "created"
     CHANGED = "changed"
@@ -42,7 +42,7 @@ class PlannedDocument(Struct, frozen=True):
 
 
 def step_of(document: Document, published: Catalogue) -> PlannedDocument:
-    """What publishing a document would do; it is sealed, and one that stays as it is keeps its version."""
+    """The effect of publishing a document; it is sealed, and one that stays as it is keeps its version."""
     document = sealed(document)
     key = document_key(document)
     former = published.entries.get(key)

@@ -15,7 +15,7 @@ class ConnectionFailure(StrEnum):
 
     CERTIFICATE_EXPIRED = "certificate_expired"
     CERTIFICATE_REFUSED = "certificate_refused"
-    """Its certificate is for another host, not yet valid, or signed by nobody known."""
+    """Its certificate is for another host, not yet valid, or not signed by a known authority."""
 
     TLS = "tls_failed"
     """The TLS handshake fails before a certificate is seen."""

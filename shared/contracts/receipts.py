@@ -45,7 +45,7 @@ class Receipt(msgspec.Struct, kw_only=True, frozen=True):
 
     tenant: str = ""
     since_ms: list[int] = []
-    """What lags count from, `envelope.lag_since`; one for each id, epoch milliseconds."""
+    """The times that lags count from, `envelope.lag_since`; one for each id, epoch milliseconds."""
 
     traces: dict[str, str] = {}
     """By id, the traceparent of each event that is traced: see `shared.contracts.tracing`."""

@@ -1,4 +1,4 @@
-"""What may be asked of the deployer, and what becomes of it. Pure."""
+"""Requests to the deployer, and the release that each becomes. Pure."""
 
 from typing import Final
 
@@ -13,7 +13,7 @@ _BEFORE_POSITIONS: Final = BACKWARD[: BACKWARD.index(Step.REWIND)]
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """What an operator wants."""
+    """A release that an operator asks for."""
 
     kind: Kind
     version: str = ""
@@ -23,7 +23,7 @@ class Request(Struct, frozen=True, kw_only=True):
     """Of a ROLLBACK: what the bad version processed is processed again."""
 
     canary_tenants: list[str] = []
-    """Of a DEPLOY: the customers whose events are its first traffic, in the place of a share of all."""
+    """Of a DEPLOY: the customers that its first traffic comes from, in the place of a share of all."""
 
     by: str
 

@@ -1,4 +1,4 @@
-"""What a release may be, and the steps of each kind, forward and back. Pure."""
+"""Kinds of releases, and the steps of each, forward and back. Pure."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -6,7 +6,7 @@ from typing import Final
 
 
 class Kind(StrEnum):
-    """What is wanted."""
+    """The aim of a release."""
 
     DEPLOY = "deploy"
     """A version takes all traffic, step by step."""
@@ -25,7 +25,7 @@ class Kind(StrEnum):
 
 
 class Step(StrEnum):
-    """What a release does at the moment."""
+    """The step that a release is at, or how it ended."""
 
     PREFLIGHT = "preflight"
     SNAPSHOT = "snapshot"

@@ -16,7 +16,7 @@ CURRENT: Final = "current"
 """Sort key of the one that is under way, or that ended last."""
 
 DEPLOYER: Final = "deployer"
-"""What is led by the one process that deploys."""
+"""Sort key of the lease held by the one process that deploys."""
 
 
 class Positions(Struct, frozen=True, kw_only=True):
@@ -30,7 +30,7 @@ class Positions(Struct, frozen=True, kw_only=True):
 
 
 class Finding(StrEnum):
-    """What a comparison of two sides says."""
+    """The result of a comparison of two sides."""
 
     GOOD = "good"
     EARLY = "too early to say"
@@ -62,7 +62,7 @@ class Passed(Struct, frozen=True, kw_only=True):
     since_ms: int
     until_ms: int
     said: str = ""
-    """What came of it."""
+    """The outcome, in words."""
 
 
 class Release(Struct, frozen=True, kw_only=True):
@@ -71,7 +71,7 @@ class Release(Struct, frozen=True, kw_only=True):
     number: int
     kind: Kind
     version: str = ""
-    """What the target gets; empty until it is known."""
+    """The version that the target gets; empty until it is known."""
 
     step: Step = Step.PREFLIGHT
     since_ms: int
@@ -86,10 +86,10 @@ class Release(Struct, frozen=True, kw_only=True):
     """The side that had it."""
 
     former_version: str = ""
-    """What the former side runs."""
+    """The version that the former side runs."""
 
     canary_tenants: list[str] = []
-    """The customers whose events are the target's first traffic; empty: a share of all."""
+    """The customers that the target's first traffic comes from; empty: a share of all."""
 
     snapshot: Positions | None = None
     """Where the target stood before its code was replaced."""
@@ -100,7 +100,7 @@ class Release(Struct, frozen=True, kw_only=True):
     """
 
     left_at: Positions | None = None
-    """Where the bad version stood when it was stopped; a query whose checkpoint it spoilt is missing."""
+    """Where the bad version stood when it was stopped, without queries with a checkpoint that it spoilt."""
 
     stopped_ms: int = 0
     """When it was seen to be stopped, epoch milliseconds; 0 before."""
@@ -126,7 +126,7 @@ class Release(Struct, frozen=True, kw_only=True):
     """Since when the side that the step looks at has not been ready, epoch milliseconds; 0 if it is."""
 
     unfinished: str = ""
-    """What could not be put right, and what to do; empty if everything could."""
+    """The problem that could not be put right, and what to do; empty if everything could."""
 
     replay: bool = False
     """Whether undoing goes back to the snapshot."""
@@ -212,7 +212,7 @@ class Release(Struct, frozen=True, kw_only=True):
 
 
 class SideState(Struct, frozen=True, kw_only=True):
-    """What the deployer last saw of a side."""
+    """A side as the deployer last saw it."""
 
     side: str
     at_ms: int

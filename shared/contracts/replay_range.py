@@ -1,4 +1,4 @@
-"""What a rollback lets ingest process again: a file in its checkpoint says which records are marked.
+"""Records that a rollback lets ingest process again: a file in its checkpoint says which are marked.
 
 The range is given by offsets, so it is the same after any restart, and harmless once it is passed. It lies in
 the checkpoint's folder because it belongs to it: whoever makes or sets aside the one does so with the other.
@@ -57,7 +57,7 @@ def encode_replay_range(replay: ReplayRange) -> bytes:
 
 
 def decode_replay_range(content: bytes | str) -> ReplayRange:
-    """What REPLAY_FILE says.
+    """The range in the content of REPLAY_FILE.
 
     Raises:
         msgspec.MsgspecError: if it cannot be decoded.

@@ -1,4 +1,4 @@
-"""What a pipe's document says of its ramp-up in steps. Pure."""
+"""The plan of a pipe's ramp-up in steps, as in its document. Pure."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -43,7 +43,7 @@ class Rollout(Struct, kw_only=True, frozen=True):
 
 
 def step_problems(rollout: Rollout, smallest: float) -> Iterator[tuple[str, str]]:
-    """What is wrong with the steps: paths below the rollout, and sentences with the fix."""
+    """Problems of the steps: pairs of a path below the rollout and a sentence with the fix."""
     for at, step in enumerate(rollout.steps):
         if step < smallest:
             yield f".steps[{at}]", f"the smallest share is {smallest} percent"

@@ -22,11 +22,11 @@ ROLLOUT_CARDS: Final = "rollout_cards#"
 """Partition of the sides' cards."""
 
 DECIDER: Final = "rollouts"
-"""What is led by the one process that decides."""
+"""Sort key of the lease held by the one process that decides."""
 
 
 class RolloutPhase(StrEnum):
-    """What a ramp-up is doing."""
+    """The phase that a ramp-up is in."""
 
     RISING = "going up"
     """At a step that lasts a while yet."""
@@ -35,7 +35,7 @@ class RolloutPhase(StrEnum):
     """The step has lasted long enough, but the next one has to wait for what `reason` names."""
 
     STOPPED = "stopped"
-    """A limit was broken: one step back, until somebody says how to go on."""
+    """A limit was broken: one step back, until a request says how to go on."""
 
     PAUSED = "paused"
     """On request."""
@@ -66,7 +66,7 @@ class RolloutState(Struct, frozen=True, kw_only=True):
     """The earliest time of the next step, epoch milliseconds; None if it does not go on by itself."""
 
     side: str = ""
-    """Whose provisioner wrote it; empty for a request."""
+    """The side of the provisioner that wrote it; empty for a request."""
 
     steps: list[float]
     """Of the document that it belongs to: other steps begin anew."""
@@ -76,7 +76,7 @@ class RolloutState(Struct, frozen=True, kw_only=True):
 
 
 class RolloutCard(Struct, frozen=True, kw_only=True):
-    """What a side's meter says of a pipe since a step began."""
+    """The figures of a side's meter for a pipe since a step began."""
 
     since_ms: int
     """When the step began."""
@@ -85,16 +85,16 @@ class RolloutCard(Struct, frozen=True, kw_only=True):
     """When the meter said it, epoch milliseconds."""
 
     events: int = 0
-    """Events whose delivery was tried, of minutes that are complete."""
+    """Events that hifi tried to deliver, of minutes that are complete."""
 
     good: int = 0
     dead: int = 0
     obstacle: str = ""
-    """Why the side does not allow a step up now; empty if it does. Customers read it: it names nobody."""
+    """Why the side does not allow a step up now; empty if it does. Customers read it: it names no one."""
 
 
 class RolloutAction(StrEnum):
-    """What somebody may ask for."""
+    """An action that may be asked for on a ramp-up."""
 
     PAUSE = "pause"
     RESUME = "resume"

@@ -43,7 +43,7 @@ class NodeLags(Struct, kw_only=True, frozen=True):
     """When what it made of them was written, or arrived."""
 
     process_ms: float | None = None
-    """What the node adds: lag-out p95 minus lag-in p95, at least 0."""
+    """The time that the node adds: lag-out p95 minus lag-in p95, at least 0."""
 
 
 class NamedEvent(Struct, kw_only=True, frozen=True):
@@ -152,7 +152,7 @@ class MinuteCard(MinuteFigures, kw_only=True, frozen=True):
 
 
 class PipeCard(Struct, kw_only=True, frozen=True):
-    """What became of one pipe's events, of minutes that audit has read to their end."""
+    """The outcome of one pipe's events, of minutes that audit has read to their end."""
 
     tenant: str
     pipe: str
@@ -163,10 +163,10 @@ class PipeCard(Struct, kw_only=True, frozen=True):
     """The last one; before the first if none is complete yet."""
 
     events: int = 0
-    """Whose delivery was tried."""
+    """Events that hifi tried to deliver."""
 
     good: int = 0
-    """That left hifi within a second of entering it."""
+    """Those that left hifi within a second of entering it."""
 
     dead: int = 0
     """Dead letters that were not replayed since."""
@@ -267,7 +267,7 @@ class EventLocation(Struct, kw_only=True, frozen=True):
     """Of a receipt."""
 
     text: str = ""
-    """What happened there, in a few words."""
+    """A few words on what happened there."""
 
 
 class EventSearch(Struct, kw_only=True, frozen=True):

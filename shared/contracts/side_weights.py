@@ -8,7 +8,7 @@ LOCAL: Final = "local"
 """Name of the only side on a developer's machine."""
 
 ALL: Final = 100
-"""What the shares sum up to, percent."""
+"""The sum of the shares, percent."""
 
 
 class WrongWeightsError(ValueError):

@@ -16,7 +16,7 @@ SILENT_MS: Final = 60_000
 
 
 class DeployerStatus(StrEnum):
-    """What is known of the deployer."""
+    """Whether the deployer runs, as far as is known."""
 
     RUNS = "runs"
     SILENT = "silent"
@@ -98,7 +98,7 @@ def deployer_status(states: Sequence[SideState], now_ms: int) -> DeployerStatus:
 
 
 def state_of(report: SideReport) -> SideStatus:
-    """What is known of a side, in one word."""
+    """The status of a side, in one word."""
     if report.problem:
         return SideStatus.UNKNOWN
     if report.parked:

@@ -64,7 +64,7 @@ class FieldSkew(Struct, kw_only=True, frozen=True):
 
     missing_before: float = 0.0
     changes: list[str] = []
-    """What is skewed, in words; empty unless the state is SKEWED."""
+    """The changes that make it skewed, in words; empty unless the state is SKEWED."""
 
     bars: list[SkewBar] = []
     """The values' shares: numbers by size, texts by how much their shares differ."""

@@ -21,7 +21,7 @@ TOPIC_STAGES: Final[Mapping[str, Stage]] = {
     Topic.DEAD_LETTER: Stage.DEAD_LETTER,
     Topic.QUARANTINE: Stage.QUARANTINED,
 }
-"""Topics whose events are all in one stage."""
+"""The stage of each topic that has events of one stage only."""
 
 RESULT_STAGES: Final[Mapping[str, Stage]] = {
     "delivered": Stage.DELIVERED,
@@ -33,7 +33,7 @@ RESULT_STAGES: Final[Mapping[str, Stage]] = {
 
 
 class CopyFact(Enum):
-    """What can be said of a copy in `outbound`."""
+    """A fact about a copy in `outbound`, which decides its stage: see COPY_RULES."""
 
     LETTER = auto()
     """The record has the header LETTER."""
@@ -59,7 +59,7 @@ KIND_STAGES: Final[Mapping[str, Mapping[str, Stage]]] = {
     Topic.OUTBOUND: {stage.value: stage for stage in (*(stage for _, stage in COPY_RULES), COPY_ELSE)},
     Topic.RECEIPTS: RESULT_STAGES,
 }
-"""Topics whose events are in one of several stages, by kind: a copy's stage, or a receipt's result."""
+"""Stages of each topic that has events of several, by kind: a copy's stage, or a receipt's result."""
 
 NAMED_BY_PIPE: Final = frozenset(
     {Topic.OUTBOUND, Topic.RECEIPTS, Topic.RETRY_OUT, *RETRY_DELAYS, Topic.DEAD_LETTER}
@@ -96,7 +96,7 @@ class Copy(NamedTuple):
 
 
 def copies(pipe: str, pipes: str | None, letter: str | None) -> Iterator[Copy]:
-    """What a record of `outbound` says of its event.
+    """The pipes that a record of `outbound` speaks of, each with the stage of its event.
 
     Args:
         pipe: The header PIPE.
@@ -116,7 +116,7 @@ def copies(pipe: str, pipes: str | None, letter: str | None) -> Iterator[Copy]:
 
 
 class Identity(NamedTuple):
-    """Which event it is, whose, and when it came."""
+    """An event's id and tenant, its minute, and when it was received."""
 
     id: str
     tenant: str
@@ -132,6 +132,6 @@ def identity(headers: Mapping[str, str]) -> Identity:
 
     Raises:
         KeyError: if a header is missing.
-        ValueError: if a number is none.
+        ValueError: if the header of a number does not hold one.
     """
     return Identity(headers[h.CE_ID], headers[h.TENANT], int(headers[h.MINUTE]), int(headers[h.RECEIVED]))

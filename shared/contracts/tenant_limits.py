@@ -61,7 +61,7 @@ def _comparisons(documents: Iterable[Document]) -> int:
 
 
 def _counted(document: Document) -> Document:
-    """What of a document counts."""
+    """The part of a document that counts: all but the first UNCOUNTED_KEYS write keys of a source."""
     if not isinstance(document, Source):
         return document
     return replace(document, write_keys=document.write_keys[UNCOUNTED_KEYS:])

@@ -9,7 +9,7 @@ from shared.contracts.diamond.activities import Action, Actor
 
 
 class Health(StrEnum):
-    """What observe said of its side."""
+    """Whether observe said that its side is stable."""
 
     STABLE = "stable"
     UNSTABLE = "not stable"
@@ -51,10 +51,10 @@ class ActivitySpan(Struct, frozen=True, kw_only=True):
 
 
 class Timeline(Struct, frozen=True, kw_only=True):
-    """What is known of a time, oldest first.
+    """The known activities and health of a time, oldest first.
 
-    Where there is no span of health nothing is known: observe did not run or could not look, or it is longer
-    ago than a day, or than the spans that are kept.
+    Nothing is known of a time without a span of health: observe did not run or could not look, or it is
+    longer ago than a day, or than the spans that are kept.
     """
 
     activities: Sequence[ActivitySpan] = ()

@@ -48,7 +48,7 @@ TALLIED = (
     Topic.DEAD_LETTER,
     Topic.QUARANTINE,
 )
-"""What audit reads: every hop's topic."""
+"""The topics that audit reads: every hop's."""
 
 REPLICAS = 3
 MIN_IN_SYNC_REPLICAS = 2
@@ -65,7 +65,7 @@ _SHORT = timedelta(hours=1)
 
 @dataclass(frozen=True, kw_only=True)
 class TopicSpec:
-    """What a topic is created with. `retention` None means for ever (compacted)."""
+    """The settings that a topic is created with. `retention` None means for ever (compacted)."""
 
     name: str
     partitions: int
@@ -89,7 +89,7 @@ class TopicSpec:
 
 
 def topic_specs(partitions: int) -> tuple[TopicSpec, ...]:
-    """Specs of all topics of a side whose busy topics have `partitions` partitions each."""
+    """Specs of all topics of a side; its busy topics have `partitions` partitions each."""
     busy = (Topic.COLLECTED, Topic.EVENTS, Topic.OUTBOUND, Topic.RECEIPTS)
     quiet = (Topic.UNMATCHED, Topic.OUTBOUND_SLOW, *RETRY_DELAYS, Topic.RETRY_OUT, Topic.TRACES)
     kept = (Topic.DEAD_LETTER, Topic.QUARANTINE, Topic.LEDGER)

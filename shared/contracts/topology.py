@@ -14,8 +14,8 @@ INPUTS: Final[Mapping[str, tuple[Topic, ...]]] = {
     "audit": TALLIED,
     "trace": (Topic.TRACES,),
 }
-"""What each node takes records from, by the name of its consumer group. A node that follows a topic without a
-group, as most do `config`, is not listed for it."""
+"""The topics that each node takes records from, by the name of its consumer group. A node that follows a
+topic without a group, as most do `config`, is not listed for it."""
 
 CHAIN_QUERIES: Final = ("ingest", "route", "transmit", "transmit_slow")
 """The Spark queries that move events on; they go on where their checkpoints say."""
@@ -37,7 +37,7 @@ OUTPUTS: Final[Mapping[str, tuple[Topic, ...]]] = {
     "retry": (Topic.RETRY_OUT, Topic.QUARANTINE),
     "audit": (Topic.LEDGER, Topic.TRACES),
 }
-"""What each node writes."""
+"""The topics that each node writes."""
 
 MAIN_OUTPUTS: Final[Mapping[str, Topic]] = {
     "ingest": Topic.EVENTS,
@@ -46,7 +46,7 @@ MAIN_OUTPUTS: Final[Mapping[str, Topic]] = {
     "transmit_slow": Topic.RECEIPTS,
     "audit": Topic.LEDGER,
 }
-"""What each Spark node writes when all goes well, which is all that a rehearsal writes."""
+"""The topic that each Spark node writes to when all goes well; a rehearsal writes to these only."""
 
 READERS: Final[Mapping[str, str]] = {topic: group for group in CHAIN_GROUPS for topic in INPUTS[group]}
 """The group of the chain that takes records on from a topic."""

@@ -30,7 +30,7 @@ _SAMPLED: Final = 1
 
 
 class TraceContext(msgspec.Struct, frozen=True):
-    """What a traceparent says."""
+    """The trace and the span that a traceparent names."""
 
     trace_id: str
     """32 hexadecimal digits."""
@@ -82,7 +82,7 @@ def span_id(tenant: str, event_id: str, *of: str) -> str:
 
 
 def traced(traceparent: str) -> TraceContext | None:
-    """What a traceparent says; None if it is none, or says that the event is not to be traced."""
+    """The ids in a traceparent; None if it is not valid, or says that the event is not to be traced."""
     found = _TRACEPARENT.fullmatch(traceparent)
     if found is None or not int(found[3], 16) & _SAMPLED:
         return None
@@ -104,9 +104,9 @@ def encode_trace_point(point: TracePoint) -> bytes:
 
 
 def decode_trace_point(value: bytes) -> TracePoint:
-    """What a `traces` record says.
+    """The trace point in a `traces` record's value.
 
     Raises:
-        msgspec.MsgspecError: if the bytes are none.
+        msgspec.MsgspecError: if the bytes are not one.
     """
     return _decoder.decode(value)

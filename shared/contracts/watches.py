@@ -1,4 +1,4 @@
-"""Watches of a pipe: fields whose values the meter counts, to compare them with those of the days before.
+"""Watches of a pipe: the meter counts the values of these fields, to compare them with the days before.
 
 A field is named as an event pattern nests it, joined by dots: `data.score`, `data.user.country`,
 `data['odd.name']`. A name that meets an array means each of its elements, as in patterns and masks.

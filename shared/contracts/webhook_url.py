@@ -6,7 +6,7 @@ from shared.contracts.egress_policy import Kind, literal, special
 
 
 def webhook_problem(text: str) -> str:
-    """What is wrong with a URL, and the fix; empty if it is valid.
+    """The problem with a URL, and the fix; empty if it is valid.
 
     Only https is allowed, because alarms reveal the state of a customer's systems; http only to loopback,
     which only a local side dials.

@@ -14,7 +14,7 @@ from yaml.nodes import Node, ScalarNode
 from shared.contracts.limits import MAX_DOCUMENT_BYTES, MAX_DOCUMENT_DEPTH
 
 ALIASED_CHARACTERS: Final = MAX_DOCUMENT_BYTES
-"""What the aliases of a text may repeat beside as much as it has itself: as much as one document may have."""
+"""Characters that a text's aliases may repeat beyond its own length: as many as one document may have."""
 
 
 class YamlError(ValueError):
@@ -27,7 +27,7 @@ class YamlError(ValueError):
 
 
 class _Extent(Struct, frozen=True):
-    """What an anchor marks."""
+    """The size of what an anchor marks."""
 
     characters: int
     """Of its texts, and one for each value, with what aliases in it repeat."""

@@ -46,7 +46,7 @@ class DeadLetter(Struct, frozen=True, kw_only=True):
 
     @property
     def tenant(self) -> str:
-        """Whose event it is."""
+        """The tenant of its event."""
         return self.texts.get(h.TENANT, "")
 
     @property
@@ -170,7 +170,7 @@ def attributes(letter: DeadLetter) -> dict[str, str]:
 
 
 def facts(letter: DeadLetter, replayed: Replays) -> dict[str, Any]:
-    """What hifi says of a letter, as plain values: nothing of its event."""
+    """hifi's own facts about a letter, as plain values: nothing of its event."""
     texts = letter.texts
     return {
         "letter": letter.reference,

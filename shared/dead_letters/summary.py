@@ -11,7 +11,7 @@ from shared.dead_letters.dead_letter import DeadLetter
 
 
 class LetterKind(NamedTuple):
-    """What letters are counted by."""
+    """The fields that letters are counted by."""
 
     tenant: str
     pipe: str

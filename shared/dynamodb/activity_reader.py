@@ -27,7 +27,7 @@ _Row = tuple[str, Activity]
 
 
 class Register(Struct, frozen=True, kw_only=True):
-    """What is under way on a side, and who waits, oldest first."""
+    """Activities under way on a side, and wishes of those who wait, oldest first."""
 
     activities: Sequence[Activity]
     wishes: Sequence[Activity]
@@ -35,7 +35,7 @@ class Register(Struct, frozen=True, kw_only=True):
     """Counts beginnings and wishes."""
 
     over: Sequence[_Row] = ()
-    """Activities and wishes whose owner is silent, each with its kind."""
+    """Activities and wishes of silent owners, each with its kind."""
 
     unreadable: Sequence[str] = ()
     """Sort keys of rows that `readable` left out."""
@@ -44,10 +44,10 @@ class Register(Struct, frozen=True, kw_only=True):
 class ActivityReader:
     """One process's view of a side's register. May be used from any thread.
 
-    Owners beat. One whose beat has not moved for its lease, by this process's own clock, is taken for dead.
-    Of looks at the same time an older one may be noted last: the owner is taken for dead later then. One that
-    never beat, as a person who patches, is also over once its time has passed by the clock of the day: a
-    reader that first looks hours later must not wait as long again.
+    Owners beat. An owner is taken for dead once its beat has not moved for its lease, by this process's own
+    clock. Of looks at the same time an older one may be noted last: the owner is taken for dead later then.
+    One that never beat, as a person who patches, is also over once its time has passed by the clock of the
+    day: a reader that first looks hours later must not wait as long again.
     """
 
     def __init__(

@@ -44,7 +44,7 @@ class Waits(Struct, frozen=True):
 
 
 class ActivityRegister:
-    """What one process begins and ends on a side. Belongs to one thread; methods raise StoreError."""
+    """The activities that one process begins and ends on a side. For one thread; methods raise StoreError."""
 
     def __init__(  # noqa: PLR0913  # the register's place, who, and the world
         self,
@@ -63,7 +63,7 @@ class ActivityRegister:
         Args:
             table: the table of documents.
             endpoint: URL of DynamoDB Local; None is AWS.
-            side: whose register.
+            side: the side that the register is of.
             owner: names this process, and no other.
             clock: epoch milliseconds, for people, and for what never beats.
             monotonic: seconds of a clock that never goes back, for leases.
@@ -76,7 +76,7 @@ class ActivityRegister:
         self._clock, self._pause, self._uniform = clock, pause, uniform
 
     def look(self) -> Register:
-        """What is under way, and who waits."""
+        """Activities under way, and wishes of those who wait."""
         return self._reader.look()
 
     def begin(  # noqa: PLR0913  # what, why and how
@@ -166,7 +166,7 @@ class ActivityRegister:
     def _decided(
         self, wanted: Activity, held: Activity | None, health: Stability, *, forced: bool
     ) -> Activity | Waits | None:
-        """What becomes of a wish now; None if somebody else was faster."""
+        """The activity if it may begin now, else the reasons to wait; None if another process was faster."""
         found = self.look()
         if held is not None and held not in found.activities:
             raise LostError(f"{held} was given up: it was silent for {held.lease_seconds:.0f} s")
@@ -181,7 +181,7 @@ class ActivityRegister:
     def _reasons(
         self, action: Action, found: Register, health: Stability, *, forced: bool = False
     ) -> Sequence[str]:
-        """What others do that an action has to wait for."""
+        """Reasons why an action has to wait for others' activities, or for the side's health."""
         others = [each for each in found.activities if each.owner != self._owner]
         return reasons_to_wait(action, others, health, forced=forced)
 

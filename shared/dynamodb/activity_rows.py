@@ -45,12 +45,12 @@ def serial_key(side: str) -> dict[str, Any]:
 
 
 def serial_of(row: Mapping[str, Any] | None) -> int:
-    """What was counted so far."""
+    """The count so far; 0 without a row."""
     return 0 if row is None else int(row[_FENCE]["N"])
 
 
 def counted(table: str, side: str, seen: int) -> dict[str, Any]:
-    """Count one more, if nobody else has since."""
+    """Count one more, if no other process has since."""
     return {
         "Put": {
             "TableName": table,
@@ -82,7 +82,7 @@ def changed(table: str, side: str, kind: str, activity: Activity, before: Activi
 
 
 def removed(table: str, side: str, kind: str, activity: Activity) -> dict[str, Any]:
-    """Delete one whose beat has not moved."""
+    """Delete one, if its beat has not moved."""
     key = row_key(partition(side), sort_key(kind, activity.id))
     return {"Delete": {"TableName": table, "Key": key} | _unmoved(activity)}
 

@@ -37,8 +37,8 @@ def dynamodb_client(endpoint: str | None) -> Any:
     """A client that answers or fails within about ten seconds.
 
     Args:
-        endpoint: the URL of DynamoDB Local, which takes any credentials; None is AWS, whose region and
-            credentials come from the environment.
+        endpoint: the URL of DynamoDB Local, which takes any credentials; None is AWS, with region
+            and credentials from the environment.
     """
     config = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 2})
     local = {} if endpoint is None else {"endpoint_url": endpoint, **_local_identity()}
@@ -103,5 +103,5 @@ def throttled(error: Exception) -> bool:
 
 
 def _local_identity() -> dict[str, str]:
-    """What DynamoDB Local asks for and does not check; it keeps a table for each."""
+    """A region and credentials: DynamoDB Local asks for them, without a check, and keeps a table for each."""
     return {"region_name": _LOCAL_REGION, "aws_access_key_id": "local", "aws_secret_access_key": "local"}

@@ -57,7 +57,7 @@ class DocumentReader:
         """Documents of a kind that are there, in order of name, one by one: a tenant's may be large together.
 
         Args:
-            tenant: whose they are.
+            tenant: the owner of the documents.
             kind: one of KINDS.
             after: the name to begin after; None begins with the first.
         """
@@ -99,7 +99,7 @@ class DocumentReader:
         """Documents of a kind in order of name, and the name to go on after, if there are more.
 
         Args:
-            tenant: whose they are.
+            tenant: the owner of the documents.
             kind: one of KINDS.
             after: the name that the former page ended with; None begins.
             limit: most documents to give; fewer if they have more than PAGE_BYTES.
@@ -111,7 +111,7 @@ class DocumentReader:
     def summaries(
         self, tenant: str, kind: str, after: str | None, limit: int
     ) -> tuple[list[VersionSummary], str | None]:
-        """What `page` gives, without the documents."""
+        """A page as `page` gives it, without the documents and so not bounded by PAGE_BYTES."""
         rows = self._live_rows(tenant, kind, after, limit)
         found, last = _cut((summary(tenant, row) for row in rows), limit)
         return found, None if last is None else last.key.name
@@ -140,7 +140,7 @@ class DocumentReader:
     def history_summaries(
         self, tenant: str, key: DocumentKey, before: int | None, limit: int
     ) -> tuple[list[VersionSummary], int | None]:
-        """What `history_page` gives, without the documents."""
+        """A page as `history_page` gives it, without the documents and so not bounded by PAGE_BYTES."""
         rows = self._history_rows(tenant, key, before, limit)
         found, last = _cut((summary(tenant, row, key) for row in rows), limit)
         return found, None if last is None else last.version
@@ -198,7 +198,7 @@ class DocumentReader:
 def _bounded(
     versions: Iterator[EncodedVersion], limit: int
 ) -> tuple[list[EncodedVersion], EncodedVersion | None]:
-    """What `_cut` gives, or fewer if they have more than PAGE_BYTES, but one at least."""
+    """The versions that `_cut` gives, or fewer if they have more than PAGE_BYTES, but one at least."""
     found: list[EncodedVersion] = []
     size = 0
     for each in versions:

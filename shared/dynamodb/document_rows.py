@@ -35,7 +35,7 @@ _decoder = msgspec.json.Decoder(Document)
 
 
 def row_key(partition: str, sort: str) -> dict[str, Any]:
-    """What names a row."""
+    """A row's primary key."""
     return {TENANT: {"S": partition}, DOCUMENT: {"S": sort}}
 
 
@@ -95,7 +95,7 @@ def stored(tenant: str, row: Mapping[str, Any], key: DocumentKey | None = None) 
 
 
 def encoded(tenant: str, row: Mapping[str, Any], key: DocumentKey | None = None) -> EncodedVersion:
-    """What `stored` gives, as JSON; raises as it does."""
+    """The version that `stored` gives, with its document as JSON; raises as it does."""
     found = stored(tenant, row, key)
     document = None if found.document is None else msgspec.Raw(msgspec.json.encode(found.document))
     return EncodedVersion(
@@ -143,7 +143,7 @@ def counted_row(table: str, tenant: str, versions: int, at: int | None = None) -
 
     Args:
         table: the table's name.
-        tenant: whose catalogue it is.
+        tenant: the owner of the catalogue.
         versions: how many are added.
         at: the version that the catalogue must have now; 0 for none, None for any.
     """

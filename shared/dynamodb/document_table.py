@@ -101,7 +101,7 @@ class DocumentTable(DocumentReader):
         """Make all of the changes, or none; gives the versions that were added.
 
         Args:
-            tenant: whose documents they are.
+            tenant: the owner of the documents.
             changes: of different documents; at most MOST_CHANGES.
             by: who writes.
             at_ms: now, epoch milliseconds.
@@ -202,7 +202,7 @@ class DocumentTable(DocumentReader):
         return True if added else None
 
     def _until_alone(self, attempt: Callable[[], T | None]) -> T:
-        """What an attempt gives; None says that another write came in between."""
+        """An attempt's result; one that gives None is repeated, as another write came in between."""
         for turn in range(_TRIES):
             found = attempt()
             if found is not None:
@@ -247,7 +247,7 @@ class DocumentTable(DocumentReader):
 
 
 class _Next(Struct, frozen=True):
-    """What a write adds."""
+    """The versions that a write adds, and the state that it expects."""
 
     versions: list[StoredDocument]
     there: Mapping[DocumentKey, int]

@@ -51,8 +51,8 @@ class ItemStore(Generic[T]):
     def put_after(self, partition: str, sort: str, item: T, revision: int) -> bool:
         """Write an item as the one after a revision, 0 if there is none; False if it is at another one.
 
-        True also if what is there is the very item: the client sends a request whose answer is lost again,
-        which is then refused because of itself.
+        True also if the very item is there: when an answer is lost, the client sends the request again, which
+        is then refused because of itself.
         """
         asked = self.revised(partition, sort, item, revision)["Put"]
         del asked["TableName"]
@@ -70,7 +70,7 @@ class ItemStore(Generic[T]):
         return bool(answer.get("Item") == row)
 
     def revised(self, partition: str, sort: str, item: T, revision: int) -> dict[str, Any]:
-        """What `put_after` writes, as an item of a transaction."""
+        """The write of `put_after`, as an item of a transaction."""
         condition: dict[str, Any] = {"ConditionExpression": f"attribute_not_exists({_REVISION})"}
         if revision:
             values = {":r": {"N": str(revision)}}
@@ -81,7 +81,7 @@ class ItemStore(Generic[T]):
         return found
 
     def written(self, partition: str, sort: str, item: T) -> dict[str, Any]:
-        """What `put` writes, as an item of a transaction."""
+        """The write of `put`, as an item of a transaction."""
         row = row_key(partition, sort) | {_ITEM: {"S": msgspec.json.encode(item).decode()}}
         return {"Put": {"TableName": self._table, "Item": row}}
 
@@ -90,7 +90,7 @@ class ItemStore(Generic[T]):
         self._call("delete_item", Key=row_key(partition, sort))
 
     def removed(self, partition: str, sort: str, *, there: bool = False) -> dict[str, Any]:
-        """What `delete` does, as an item of a transaction, which fails without it if it must be `there`."""
+        """The deletion of `delete`, as an item of a transaction; with `there` it fails on a missing item."""
         condition = {"ConditionExpression": f"attribute_exists({TENANT})"} if there else {}
         return {"Delete": {"TableName": self._table, "Key": row_key(partition, sort), **condition}}
 
@@ -130,7 +130,7 @@ class ItemStore(Generic[T]):
         return rows, rows[-1][DOCUMENT]["S"] if "LastEvaluatedKey" in answer and rows else None
 
     def between(self, partition: str, first: str, last: str) -> list[tuple[str, T]]:
-        """Items of a partition whose sort keys are from `first` to `last`, both included."""
+        """Items of a partition with sort keys from `first` to `last`, both included."""
         values = {":p": {"S": partition}, ":a": {"S": first}, ":b": {"S": last}}
         asked: dict[str, Any] = {
             "ConsistentRead": True,

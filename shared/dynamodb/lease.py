@@ -18,8 +18,8 @@ class Lease:
     """Belongs to one thread at a time.
 
     A follower takes over when the holder's beat has not moved for `seconds` by the follower's own clock, so
-    that clocks need not agree. Between its death and then nobody leads; a holder that was suspended learns at
-    its next beat that it lost. What it does in between must be fenced by what it writes to.
+    that clocks need not agree. Between its death and then no process leads; a holder that was suspended
+    learns at its next beat that it lost. What it does in between must be fenced by what it writes to.
     """
 
     def __init__(  # noqa: PLR0913  # the item's place, who, and the world
@@ -49,10 +49,10 @@ class Lease:
         self._seen_at = 0.0
 
     def held(self) -> bool:
-        """Whether this process leads: beats if it does, tries to take over if nobody else beats.
+        """Whether this process leads: beats if it does, tries to take over if no other process beats.
 
         Raises:
-            StoreError: if the table cannot be used; then nobody knows.
+            StoreError: if the table cannot be used; then it is unknown who leads.
         """
         found = read_beat(self._client, self._table, self._key)
         if found is None:

@@ -37,7 +37,7 @@ class ReleaseStore:
         return [release for _, release in found]
 
     def sides(self) -> list[SideState]:
-        """What the deployer last saw of each side."""
+        """The state of each side as the deployer last saw it."""
         return [state for _, state in self._states.all(RELEASES, side_key(""))]
 
     def put_side(self, state: SideState) -> None:

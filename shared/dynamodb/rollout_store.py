@@ -40,12 +40,12 @@ class RolloutStore:
         return self._states.get(ROLLOUTS, state_key(tenant, pipe))
 
     def put(self, key: str, state: RolloutState, side: str = "") -> RolloutState | None:
-        """Write a state as the next revision; None if somebody else wrote since it was read.
+        """Write a state as the next revision; None if another write came since it was read.
 
         Args:
             key: `state_key` of its pipe.
             state: as it was read, or changed.
-            side: whose provisioner writes; empty for a request.
+            side: the side of the provisioner that writes; empty for a request.
         """
         following = _next(state, side)
         return following if self._states.put_after(ROLLOUTS, key, following, state.revision) else None
@@ -58,7 +58,7 @@ class RolloutStore:
         Args:
             key: `state_key` of its pipe.
             state: as it was read, or changed.
-            side: whose provisioner writes.
+            side: the side of the provisioner that writes.
             guards: items of a transaction that fail once the writer's activities are over.
         """
         following = _next(state, side)

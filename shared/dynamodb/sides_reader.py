@@ -24,8 +24,8 @@ from shared.runtime.clock import Clock
 class SidesReader:
     """May be used from any thread.
 
-    It keeps what it saw of the registers: an owner whose beat does not move from look to look is left out. So
-    is an activity that another version wrote and this one cannot read, which is logged once.
+    It keeps what it saw of the registers: an owner is left out if its beat does not move from look to look.
+    So is an activity that another version wrote and this one cannot read, which is logged once.
     """
 
     def __init__(

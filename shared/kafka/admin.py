@@ -179,7 +179,7 @@ def wait_in_sync(bootstrap: str, seconds: float = 180.0) -> None:
 
 
 def _answer(ask: Callable[[], T], what: str, seconds: float) -> T:
-    """What the brokers answer; asked again while one of them stands still.
+    """The brokers' answer to `ask`, which is called again while one of them stands still.
 
     Raises:
         AdminError: if they do not answer within `seconds`.

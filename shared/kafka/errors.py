@@ -16,7 +16,7 @@ LEADER_MOVES: Final = frozenset(
         KafkaError.UNKNOWN_LEADER_EPOCH,
     }
 )
-"""What brokers answer that do not agree yet about who leads a partition: while one stops or starts, and five
+"""Errors of brokers that do not agree yet about who leads a partition: while one stops or starts, and five
 minutes later, when Kafka rebalances the leaders."""
 
 

@@ -137,7 +137,7 @@ class GlobalTable(BackgroundReader, Generic[T]):
         if not (self.loaded and self._unread):
             if self._outdated:
                 self._view, self._outdated = self._make_view(self._values), False
-            with self._moved:  # after the view: who reads both has a view that is no older
+            with self._moved:  # after the view: whoever reads both has a view at least as new
                 self._position = self._read_to
                 self._moved.notify_all()
         if was_unread and not self._unread and not self._complete(self._view):
@@ -167,7 +167,7 @@ def _end_of(message: Message) -> int:
 
 
 class ExactTable(GlobalTable[T]):
-    """What the topic holds now, for one who repairs it: of a topic that was deleted nothing is kept.
+    """The topic's content as it is now, for one who repairs it: of a deleted topic nothing is kept.
 
     It is not loaded while a topic is read for the first time, or again by a new consumer.
     """

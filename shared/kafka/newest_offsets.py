@@ -9,7 +9,7 @@ class NewestOffsets:
     """Of one partition. Bounded by the keys that the topic holds: of deleted ones only the last are kept.
 
     Whoever asks wants to know whether a reader is past a record. So a deletion that is kept no more counts as
-    the newest of these, which is no earlier than it: whoever is past that has passed this one, too.
+    the newest of these, which is not earlier than it: whoever is past that has passed this one, too.
     """
 
     def __init__(self) -> None:

@@ -12,10 +12,10 @@ from shared.contracts.patterns import Alternatives, Condition
 from shared.matching.event_values import EventValues
 
 Spend = Callable[[int], None]
-"""Told how much work comes next, in characters compared; may raise to refuse it."""
+"""Gets the amount of work that comes next, in characters compared; may raise to refuse it."""
 
 _VALUE_CHARACTERS: Final = 16
-"""What a look at one value costs, in characters compared."""
+"""The fixed cost of a look at one value, in characters compared."""
 
 _Test = Callable[[str], bool]
 
@@ -89,7 +89,7 @@ def _prefix(matcher: Matcher) -> _Test:
 
 
 def _suffix(matcher: Matcher) -> _Test:
-    """The bare text: the tag is no part of it."""
+    """The bare text: the tag is not part of it."""
     return lambda value: value.startswith(STRING_TAG) and value[1:].endswith(matcher.values)
 
 
@@ -115,7 +115,7 @@ def _wildcard(matcher: Matcher) -> _Test:
 
 @lru_cache(maxsize=1_000)
 def _python(expression: str) -> re.Pattern[str]:
-    r"""A regular expression of Java, whose `\z` is Python's `\Z`."""
+    r"""A regular expression of Java as Python's, with `\Z` in place of the final `\z`."""
     return re.compile(expression.removesuffix(r"\z") + r"\Z")
 
 

@@ -29,7 +29,7 @@ class Attempt(Struct, frozen=True, kw_only=True):
 
     @property
     def challenge(self) -> str:
-        """What the provider sees of the verifier at first."""
+        """The verifier's SHA-256 in base64url: the form in which the provider first sees it."""
         digest = hashlib.sha256(self.verifier.encode()).digest()
         return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
@@ -41,7 +41,7 @@ def new_attempt() -> Attempt:
 
 
 class Tokens(Struct, frozen=True, kw_only=True):
-    """What the token endpoint gives."""
+    """The tokens in the token endpoint's answer."""
 
     id_token: str = ""
     refresh_token: str | None = None

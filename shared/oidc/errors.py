@@ -1,4 +1,4 @@
-"""What can be wrong with a provider of OpenID Connect, or with a token of it."""
+"""Errors of a provider of OpenID Connect, and of its tokens."""
 
 
 class ProviderAwayError(Exception):

@@ -26,7 +26,7 @@ _ASYMMETRIC: Final = frozenset({"RSA", "EC", "OKP"})
 
 
 class Metadata(Struct, frozen=True, kw_only=True):
-    """What the provider says of itself (OpenID Connect Discovery)."""
+    """The provider's description of itself (OpenID Connect Discovery)."""
 
     issuer: str
     jwks_uri: str
@@ -80,7 +80,7 @@ class Provider:
         return keys
 
     def post(self, url: str, fields: Mapping[str, str], secret: tuple[str, str] | None, kind: type[T]) -> T:
-        """What an endpoint answers to a form, decoded as `kind`.
+        """An endpoint's answer to a form, decoded as `kind`.
 
         Args:
             url: the endpoint.

@@ -111,7 +111,7 @@ async def check_addresses(host: str, port: int, egress: EgressPolicy, resolver: 
 
 
 class FairResolver(AbstractResolver):
-    """The system's resolver, whose threads are shared among the tenants.
+    """The system's resolver; the tenants share its threads.
 
     A thread is busy until its look-up ends, which takes up to half a minute if no name server answers: long
     after the request that needed it has timed out. So a tenant keeps its place until then.

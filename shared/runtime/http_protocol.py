@@ -52,7 +52,7 @@ def without_upgrade(head: bytes) -> bytes:
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """Ends a connection whose head or framing is too large (431) or whose head is too slow (408)."""
+    """Ends a connection with a head or framing that is too large (431), or a head that is too slow (408)."""
 
     head_timeout: float
     """Seconds in which a head must be complete."""
@@ -200,5 +200,5 @@ class BoundedProtocol(HttpToolsProtocol):
 
 
 def bounded_protocol(head_timeout: float) -> type[BoundedProtocol]:
-    """The protocol class for a server whose clients have `head_timeout` seconds for a request's head."""
+    """The protocol class for a server that gives its clients `head_timeout` seconds for a request's head."""
     return type("TimedProtocol", (BoundedProtocol,), {"head_timeout": head_timeout})

@@ -15,13 +15,13 @@ from typing import Final
 from shared.runtime.errors import OperatorError
 
 _AOT_SINCE: Final = 25
-"""The first release whose archives are AOT caches here: those before it write the classes alone."""
+"""The first release with AOT caches as archives here: those before it write the classes alone."""
 
 _UNKNOWN: Final = 17
 """Assumed of a JDK without a file `release`: the oldest that hifi runs on."""
 
 MAPS: Final = ("-XX:SharedArchiveFile=", "-XX:AOTCache=")
-"""What the flags of `mapping` start with."""
+"""The beginnings of the flags of `mapping`."""
 
 
 class JavaMissingError(OperatorError):
@@ -65,7 +65,7 @@ def recording(archive: Path, version: int) -> tuple[str, ...]:
 
 
 def assembling(command: Sequence[str], archive: Path) -> list[str]:
-    """What makes the AOT cache of what a JVM with this command line noted: another JVM like it.
+    """The command that makes the AOT cache of what a JVM with this command line noted: another JVM like it.
 
     The JVM could start that one itself as it ends (JEP 514). But that one writes to the standard streams, and
     dies if what read them has ended before, as a driver's Python process has.
@@ -87,7 +87,7 @@ def _noted(archive: Path) -> Path:
 def mapping(archive: Path | None, version: int) -> tuple[str, ...]:
     """The flags of a JVM of a release that maps an archive; none if there is no such file.
 
-    A JVM whose class path is not the archive's starts as if it had none, with a warning in its log.
+    A JVM with another class path than the archive's starts as if it had none, with a warning in its log.
     """
     if archive is None or not archive.is_file():
         return ()

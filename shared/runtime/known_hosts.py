@@ -1,4 +1,4 @@
-"""Refuses requests whose Host header names somebody else's site.
+"""Refuses requests with a Host header that names another site.
 
 A page on the internet can make its own name resolve to 127.0.0.1 after it was loaded (DNS rebinding), and
 then read what answers there without a sign-in. The browser still sends the page's name as Host.
@@ -20,7 +20,7 @@ _POLICY_VIOLATION: Final = 1008
 def is_known(host: str, names: Collection[str]) -> bool:
     """Whether a Host header names an address, a bare name, one of the cluster's, or one of `names`.
 
-    Nobody outside can own any of these. A header that cannot be read is nobody's name.
+    No outsider can own any of these. A header that cannot be read names none of them.
     """
     try:
         name = (urlsplit(f"//{host}").hostname or "").rstrip(".")

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class CollectMetric(StrEnum):
-    """What collect exposes at /metrics."""
+    """Metrics of collect, at /metrics."""
 
     REQUESTS = "hifi_collect_requests"
     """Counter by `status`: requests to /v1/events that were answered."""
@@ -19,7 +19,7 @@ class CollectMetric(StrEnum):
     """Counter by `field`: events refused one by one, and the part of them that was wrong."""
 
     LATE = "hifi_collect_late_events"
-    """Counter: acknowledged events whose time lay outside the window, tallied at the receive time."""
+    """Counter: acknowledged events with a time outside the window, tallied at the receive time."""
 
     BODY_BYTES = "hifi_collect_body_bytes"
     """Counter: bytes of request bodies after decompression."""
@@ -34,7 +34,7 @@ class CollectMetric(StrEnum):
     """Gauge: bytes that the bodies of these requests hold, after decompression."""
 
     REQUEST_SECONDS = "hifi_collect_request_seconds"
-    """Histogram: from the request's head to its reply, for requests whose events were judged."""
+    """Histogram: from the request's head to its reply, for requests with events that were judged."""
 
     ACK_SECONDS = "hifi_collect_ack_seconds"
     """Histogram: how long Kafka took to acknowledge a request's records."""
@@ -44,7 +44,7 @@ class CollectMetric(StrEnum):
 
 
 class RetryMetric(StrEnum):
-    """What retry exposes at /metrics."""
+    """Metrics of retry, at /metrics."""
 
     RELEASED = "hifi_retry_released_records"
     """Counter by `topic`: records that waited there and are on their way to transmit again."""
@@ -60,7 +60,7 @@ class RetryMetric(StrEnum):
 
 
 class ObserveMetric(StrEnum):
-    """What observe exposes at /metrics. `quantile` is 0.5, 0.95 or 0.99; tenant `*` is all of them."""
+    """Metrics of observe, at /metrics. `quantile` is 0.5, 0.95 or 0.99; tenant `*` is all of them."""
 
     LAG = "hifi_observe_lag_milliseconds"
     """Gauge by `tenant`, `node`, `edge` (in or out) and `quantile`: how late events were there, over the last
@@ -135,7 +135,7 @@ class ObserveMetric(StrEnum):
 
 
 class SparkMetric(StrEnum):
-    """What a Spark application exposes at /metrics: one series for each of its queries, by `query`."""
+    """Metrics of a Spark application, at /metrics: one series for each of its queries, by `query`."""
 
     RECORDS_READ = "hifi_spark_read_records"
     """Counter by `query`: records read in the batches that ended since the application started."""
@@ -170,7 +170,7 @@ class SparkMetric(StrEnum):
 
 
 class ProcessMetric(StrEnum):
-    """What every process exposes. All but the last are of prometheus_client's ProcessCollector."""
+    """Metrics that every process exposes. All but the last are of prometheus_client's ProcessCollector."""
 
     CPU_SECONDS = "process_cpu_seconds"
     """Counter: CPU time of this process without its children."""
@@ -186,7 +186,7 @@ class ProcessMetric(StrEnum):
 
 
 class CanaryMetric(StrEnum):
-    """What the canary exposes at /metrics."""
+    """Metrics of the canary, at /metrics."""
 
     SENT = "hifi_canary_sent_events"
     """Counter: events sent to collect, with any result."""
@@ -218,7 +218,7 @@ class CanaryMetric(StrEnum):
 
 
 class ConsoleMetric(StrEnum):
-    """What the console exposes at /metrics."""
+    """Metrics of the console, at /metrics."""
 
     PAGES = "hifi_console_open_pages"
     """Gauge: open pages; without one the console does not poll observe."""
@@ -228,7 +228,7 @@ class ConsoleMetric(StrEnum):
 
 
 class ApiMetric(StrEnum):
-    """What the management API exposes at /metrics."""
+    """Metrics of the management API, at /metrics."""
 
     REQUESTS = "hifi_api_requests"
     """Counter by `method` and `status`: requests answered."""
@@ -241,7 +241,7 @@ class ApiMetric(StrEnum):
 
 
 class ProvisionMetric(StrEnum):
-    """What provision exposes at /metrics."""
+    """Metrics of provision, at /metrics."""
 
     PUBLISHED = "hifi_provision_published_records"
     """Counter: records written to `config`, deletions included."""
@@ -263,7 +263,7 @@ class ProvisionMetric(StrEnum):
 
 
 class DeployMetric(StrEnum):
-    """What deploy exposes at /metrics."""
+    """Metrics of deploy, at /metrics."""
 
     STEP = "hifi_deploy_step"
     """Gauge by `step`: 1 for what the newest release does now, or how it ended."""
@@ -285,7 +285,7 @@ class DeployMetric(StrEnum):
 
 
 class TraceMetric(StrEnum):
-    """What trace exposes at /metrics."""
+    """Metrics of trace, at /metrics."""
 
     EXPORTED = "hifi_trace_exported_spans"
     """Counter: spans that the receiver acknowledged."""

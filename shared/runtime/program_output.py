@@ -1,4 +1,4 @@
-"""What a program has said at its end."""
+"""The last line of a program's output."""
 
 
 def last_line(text: str) -> str:

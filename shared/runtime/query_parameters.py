@@ -15,7 +15,7 @@ _SHOWN: Final = 40
 
 
 def parameter_problem(request: Request) -> str | None:
-    """What is wrong with the first query parameter that the route does not take so, and the fix.
+    """The problem with the first query parameter that the route does not take as given, and the fix.
 
     None if it takes them all. What it declares is in the OpenAPI description of its application; it takes a
     parameter more than once if that is described as a list.

@@ -36,12 +36,12 @@ class SideSettings(BaseSettings):
 
     @property
     def egress(self) -> EgressPolicy:
-        """What the side may dial for customers."""
+        """The addresses that the side may dial for customers."""
         return EgressPolicy(loopback=self.allow_loopback)
 
     @property
     def canary_egress(self) -> EgressPolicy:
-        """What the side may dial for its canary, which receives beside it."""
+        """The addresses that the side may dial for its canary, which receives beside it."""
         return EgressPolicy(loopback=self.allow_loopback, address=self.allow_address)
 
     @model_validator(mode="after")
@@ -79,7 +79,7 @@ class DocumentsSettings(SideSettings):
 
 
 class BodySettings(SideSettings):
-    """What the bodies of requests to an HTTP server may take."""
+    """The time and the memory that the bodies of requests to an HTTP server may take."""
 
     body_timeout: float = Field(
         30.0, gt=0, description="Seconds in which a request's body must arrive; beyond that it gets 408."
@@ -93,7 +93,7 @@ class BodySettings(SideSettings):
 
 
 class SparkSettings(SideSettings):
-    """What a Spark node needs beside the brokers."""
+    """Settings that a Spark node needs beside the brokers."""
 
     master: str = Field(
         "local[8,16]",

@@ -16,10 +16,10 @@ SECONDS: Final = 5.0
 def asked_stability(
     observe: httpx.Client, failed: Callable[[str], None] = lambda _: None, seconds: float = SECONDS
 ) -> Stability:
-    """What observe says of its side; SILENT if it does not answer.
+    """The stability of a side by its observe; SILENT if that does not answer.
 
     Args:
-        observe: a client whose base URL is observe's.
+        observe: a client with observe's base URL.
         failed: called with the cause if there is no answer.
         seconds: time limit.
     """

@@ -98,7 +98,7 @@ class CheckpointLocks:
         heartbeat.beat(self._file(self._name, "beat"), number)
 
     def last_beat(self, node: str) -> str:
-        """What the driver that acquired the node showed last; the same as long as it shows nothing."""
+        """The last beat of the driver that acquired the node; the same as long as it shows no other."""
         owner = self.owner(node)
         if not owner:
             return ""

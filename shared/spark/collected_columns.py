@@ -47,7 +47,7 @@ def with_items(records: DataFrame, wanted: Column, item: str) -> DataFrame:
 
 
 def _enclosed(text: Column) -> Column:
-    """What should be a JSON array, within an object and with a mark behind it.
+    """The text that should be a JSON array, within an object and with a mark behind it.
 
     Alone, from_json takes one object for an array of one, and what comes behind for nothing: events would be
     lost. Here neither leaves the mark in its place.
@@ -58,8 +58,8 @@ def _enclosed(text: Column) -> Column:
 def _items(read: Column, texts: Column, item_type: str) -> Column:
     """The items of a JSON array; null if the text is not one.
 
-    One parse does for all that collect writes. An array with an item that is no object is null as a whole
-    to from_json, so its items are then read one by one, from their `texts`.
+    One parse does for all that collect writes. An array with an item that is not an object is null as a
+    whole to from_json, so its items are then read one by one, from their `texts`.
     """
     one_by_one = fn.transform(_closed(texts), lambda item: fn.from_json(item, item_type))
     return fn.coalesce(_closed(read), one_by_one)
@@ -70,7 +70,7 @@ def _closed(read: Column) -> Column:
 
 
 def items_fault(items: Column) -> Column:
-    """What is wrong with the first item that is not an event; null if all are and there is at least one."""
+    """The fault of the first item that is not an event; null if all are and there is at least one."""
     sentences = fn.transform(
         items, lambda item, at: fn.concat(fn.lit("item "), at, fn.lit(": "), item_fault(item))
     )
@@ -92,7 +92,7 @@ def all_readable(items: Column) -> Column:
 
 
 def item_fault(item: Column) -> Column:
-    """What is missing in an item; null if it is an event."""
+    """The first fault of an item; null if it is an event."""
     missing = (fn.when(item[name].isNull(), fn.lit(f"no {name}")) for name in REQUIRED_ATTRIBUTES)
     return fn.coalesce(
         *missing,

@@ -25,7 +25,7 @@ def beat(file: Path, number: int) -> None:
 
 
 def last_beat(file: Path) -> str:
-    """What was shown last; empty if nothing was yet."""
+    """The last beat that the file shows; empty if there was none yet."""
     try:
         return str(file.stat().st_mtime_ns)
     except FileNotFoundError:

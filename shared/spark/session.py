@@ -144,7 +144,7 @@ def spark_session(settings: SparkSettings, app: str) -> SparkSession:
     for key, value in (_SESSION | checkpoint_settings(settings.checkpoints) | placed).items():
         builder = builder.config(key, value)
     session = (
-        # Not `spark.jars`, which are sent to each executor, and whose classes no archive can hold.
+        # Not `spark.jars`: they are sent to each executor, and no archive can hold their classes.
         builder.config("spark.driver.extraClassPath", f"{settings.jars}/*")
         .config("spark.driver.memory", settings.driver_memory)
         .config("spark.driver.extraJavaOptions", _java_options(settings, app))
@@ -205,7 +205,7 @@ def socket_folder(temporary: str, current: str) -> str:
     """The shorter path (absolute or relative) to the temporary folder, for the sockets of Spark's workers.
 
     Raises:
-        ValueError: if both are too long for a Unix socket, to whose path Spark adds a name.
+        ValueError: if both are too long for a Unix socket: Spark adds a name to its path.
     """
     way = min(temporary, os.path.relpath(temporary, current), key=len)
     if len(way) > SOCKET_FOLDER_LENGTH:

@@ -158,7 +158,7 @@ class TwoDrivers:
 
 
 class _Acquired:
-    """Nodes whose locks this driver has; it waits for the others on threads, in the kernel."""
+    """Nodes that this driver has locked; it waits for the others on threads, in the kernel."""
 
     def __init__(self, locks: CheckpointLocks, nodes: Iterable[str]) -> None:
         self._locks, self._nodes = locks, tuple(nodes)

@@ -49,7 +49,7 @@ def starting_offsets(spark: SparkSession, settings: SparkSettings, node: str, *t
 
 
 def replay_left(spark: SparkSession, settings: SparkSettings, node: str) -> ReplayRange | None:
-    """What a query has still to process again, and mark; None if nothing.
+    """The range of records that a query has still to process again, and mark; None if there is none.
 
     Raises:
         msgspec.MsgspecError: if the file of the checkpoint that says it cannot be decoded.

@@ -1,4 +1,4 @@
-"""What a driver that waits for another one's queries does next. Pure."""
+"""The next step of a driver that waits for another one's queries. Pure."""
 
 from collections.abc import Callable, Collection, Sequence
 from enum import Enum, auto
@@ -13,11 +13,11 @@ are counted, not seconds: while the whole machine stands still, time passes, and
 
 
 class Step(Enum):
-    """What to do next."""
+    """A step of the driver that waits."""
 
     WAIT = auto()
     START = auto()
-    """Start the query of a node whose lock this driver has."""
+    """Start the query of a node that this driver has locked."""
 
     END_OTHER = auto()
     """End the driver at work, which does not answer: then its locks are free."""
@@ -40,10 +40,10 @@ class Takeover:
         """Wait for the nodes in `order`.
 
         Args:
-            order: nodes whose queries are started now, the one to start first at the front.
+            order: nodes with queries to start now, the one to start first at the front.
             monotonic: seconds of a clock that never goes back.
             silent_looks: after which a driver that does not beat is ended.
-            later: nodes whose locks are needed, too, and whose queries the caller starts afterwards.
+            later: nodes to lock, too; the caller starts their queries afterwards.
         """
         self._order, self._later = tuple(order), tuple(later)
         self._monotonic, self._silent_looks = monotonic, silent_looks
@@ -55,7 +55,7 @@ class Takeover:
         """The next step, and the node that it is about.
 
         Args:
-            acquired: nodes whose locks this driver has.
+            acquired: nodes that this driver has locked.
             beat: the other driver's last one.
         """
         for node in self._order:

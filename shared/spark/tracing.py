@@ -6,7 +6,7 @@ from pyspark.sql import functions as fn
 from shared.contracts import tracing
 
 _CARRY = 2**64 % tracing.ONE_IN
-"""What the hash's modulo lacks where Spark reads its 64 bits as a negative number."""
+"""The amount that the hash's modulo lacks where Spark reads its 64 bits as a negative number."""
 
 
 def is_sampled(event_id: Column) -> Column:

@@ -1,4 +1,4 @@
-"""What masks and transforms see and change of an event: its attributes and its data."""
+"""The part of an event that masks and transforms see and change: its attributes and its data."""
 
 from typing import Final, Self
 

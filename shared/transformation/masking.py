@@ -16,7 +16,7 @@ from shared.contracts.masks import REDACTED, Action, Every, Mask, Steps, mask_st
 from shared.transformation.step_budget import StepBudget
 
 Masked = tuple[Steps, Action]
-"""What is left of the way, and what is done at its end."""
+"""The steps that are left of the path, and the action at its end."""
 
 _STRICTEST: Final[Sequence[Action]] = ("drop", "redact", "hash")
 """Which action wins if several masks meet one value."""

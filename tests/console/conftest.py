@@ -130,7 +130,7 @@ def provider() -> Iterator[OidcProvider]:
 def signed_office(
     provider: OidcProvider, dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[ConsoleProcess, ApiProcess]]:
-    """An API and a console whose people the issuer signs in."""
+    """An API and a console for people whom the issuer signs in."""
     folder, port = tmp_path_factory.mktemp("signed"), free_port()
     api = ApiProcess(folder, dynamodb_local, oidc_issuer=provider.issuer, oidc_audience=CLIENT)
     console = ConsoleProcess(

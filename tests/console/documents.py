@@ -30,7 +30,7 @@ class Office:
         return page
 
     def put(self, tenant: str, kind: str, name: str, document: dict[str, Any], **headers: str) -> Any:
-        """Write a document as somebody else would."""
+        """Write a document as another person would."""
         path = f"/v1/tenants/{tenant}/{kind}/{name}"
         answer = self.api.ask("PUT", path, document, headers or {"If-Match": "*"})
         assert answer.status in (200, 201), answer.text

@@ -11,7 +11,7 @@ from tests.harness.oidc_provider import OidcProvider
 
 @dataclass(frozen=True)
 class People(Office):
-    """An office whose issuer is the test's."""
+    """An office with the test's issuer."""
 
     provider: OidcProvider
 
@@ -27,7 +27,7 @@ class People(Office):
         self.provider.person = {"sub": f"u-{name}", "email": f"{name}@example.com"}
 
     def joined(self, name: str, link: str, **screen: Any) -> Page:
-        """A browser in which somebody opens a link that invites, signs in and accepts."""
+        """A browser in which a person opens a link that invites, signs in and accepts."""
         self.becomes(name)
         page = self.open_page(link, **screen)
         self.by_issuer(page)

@@ -13,7 +13,7 @@ from tests.console.test_sessions import HOSTILE
 
 
 def role_of(people: People, tenant: str, page: Page, name: str) -> Any:
-    """What the table of members says of somebody."""
+    """The cell with a person's role in the table of members."""
     page.goto(people.url(tenant, "members"))
     return page.get_by_test_id("members").locator("tr", has_text=name).locator("td").first
 

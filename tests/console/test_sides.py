@@ -29,7 +29,7 @@ MINUTE = 60_000
 def fresh_office(
     dynamodb_local: str, start_console: StartConsole, open_page: Open, tmp_path: Path
 ) -> Iterator[Office]:
-    """An office of its own, whose table has no release; observe is away."""
+    """An office of its own, with a table that has no release; observe is away."""
     with running_api(tmp_path, dynamodb_local) as api:
         yield Office(start_console(UNUSED_PORT, api=api.url), api, open_page)
 

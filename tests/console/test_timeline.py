@@ -41,7 +41,7 @@ def x_of(page: Page, minute: int) -> float:
 
 
 class Acting(NamedTuple):
-    """An observe whose side has lags, and a deployer that acts on it."""
+    """An observe of a side that has lags, and a deployer that acts on it."""
 
     observe: ObserveProcess
     since_ms: int

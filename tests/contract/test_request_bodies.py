@@ -35,7 +35,7 @@ def _refused(error: BodyRefusedError) -> Response:
 
 @contextmanager
 def _serving(seconds: float) -> Iterator[int]:
-    """The port of a server whose bodies have some seconds, and half a mebibyte together."""
+    """The port of a server that gives bodies some seconds, and half a mebibyte together."""
     app, begun, answered = FastAPI(), asyncio.Event(), asyncio.Semaphore(0)
 
     class Large(StreamingResponse):

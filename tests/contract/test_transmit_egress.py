@@ -138,7 +138,7 @@ def test_only_the_canarys_destinations_may_have_the_address_where_it_receives() 
         rig.pipe("p1", "/", tenant=CANARY)
         rows = rig.deliver(flat_batch([row(1, tenant=CANARY)]))
         assert [receipt.result for receipt in receipts(rows)] == ["delivered"]
-        # The connection that the canary's request has opened is no other tenant's.
+        # No other tenant gets the connection that the canary's request has opened.
         rig.pipe("p1", "/", tenant="shop")
         assert reason(rig.deliver(flat_batch([row(2, tenant="shop")]))).startswith("refused_address: ")
         assert len(rig.dialled) == 1

@@ -158,7 +158,7 @@ class Issuer:
         self.pipe("p1")
 
     def pipe(self, name: str, **fields: Any) -> None:
-        """A pipe whose destination needs a token."""
+        """A pipe to a destination that needs a token."""
         auth = {
             "type": "oauth2",
             "token_url": f"http://127.0.0.1:{self._rig.server.port}/token",

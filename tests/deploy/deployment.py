@@ -49,7 +49,7 @@ def deploy(folder: Path, aws: LocalAws) -> None:
 
 
 def plans(folder: Path) -> dict[str, list[Change]]:
-    """What an apply of each stack would change, found out by the plan role where that plans."""
+    """The changes that an apply of each stack would make, found by the plan role where that role plans."""
     with acting_as(folder, PLAN, OF_DEPLOY_ROLE), ThreadPoolExecutor() as pool:
         made = {name: pool.submit(stack(folder, name).plan) for name in STACKS}
         return {name: each.result() for name, each in made.items()}

@@ -15,7 +15,7 @@ class TerraformError(Exception):
 
 @dataclass(frozen=True)
 class Change:
-    """One resource that a plan would change, how, and the attributes whose values differ."""
+    """One resource that a plan would change, how, and the attributes that differ."""
 
     kind: str
     name: str
@@ -34,7 +34,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Terraform:
-    """Commands over the stack whose Terraform JSON is in `folder`."""
+    """Commands over the stack that has its Terraform JSON in `folder`."""
 
     folder: Path
 
@@ -47,7 +47,7 @@ class Terraform:
         self._run("apply", "-auto-approve")
 
     def plan(self) -> list[Change]:
-        """What an apply would change; nothing for a stack that is as declared."""
+        """The changes that an apply would make; none for a stack that is as declared."""
         planned = self.folder / "planned"
         # Terraform's exit status tells an empty plan: to read one takes as long as to make it.
         if self._call("plan", "-detailed-exitcode", f"-out={planned}", accepted={0, 2}).returncode == 0:

@@ -235,7 +235,7 @@ def _cdktf_deploy(command: Path, folder: Path, name: str) -> str:
 
 
 def _prepare_account(aws: LocalAws) -> None:
-    """What the preflight asks for and AWS grants: without it no node starts."""
+    """File the requests of the preflight, and let AWS grant them: without that no node starts."""
     environment, account = _environment(aws), Account(aws.client)
     assert report(account, environment, file=True)
     aws.quotas.grant()

@@ -1,4 +1,4 @@
-"""What the local MSK and EKS refuse, as AWS does: a stack that breaks these rules must not pass here."""
+"""The local MSK and EKS refuse what AWS refuses: a stack that breaks these rules must not pass here."""
 
 import sys
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""How the local endpoint is chosen, and what is told of a deployment to it."""
+"""How the local endpoint is chosen, and what a deployment to it reports."""
 
 from pathlib import Path
 

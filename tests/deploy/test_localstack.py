@@ -1,4 +1,4 @@
-"""What LocalStack's free edition can do of foundation: Terraform makes it, localstack-client reads it."""
+"""LocalStack's free edition makes foundation as far as it can: Terraform applies, localstack-client reads."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""What the preflight finds in an account, and what it files."""
+"""The preflight: its findings in an account, and the requests that it files."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What the local AWS refuses as AWS does, beyond the shape of requests: keys, quotas, permissions, reach."""
+"""The local AWS refuses what AWS refuses beyond the shape of requests: keys, quotas, permissions, reach."""
 
 import json
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
-"""What holds for every backend of the deployer: derive a class, and say where the sides are.
+"""Tests that every backend of the deployer passes: derive a class, and say where the sides are.
 
 A class that derives from `BackendConformance` has a fixture `place`. Its tests may run in any order on one
-place, whose dark side is parked in between.
+place, with its dark side parked in between.
 """
 
 import time
@@ -52,7 +52,7 @@ class Place:
     clock: Clock = wall_clock
     fence: int = 1
     tenant: str = ""
-    """One whose events can be sent to one side; empty if none can."""
+    """A tenant with events that can be sent to one side; empty if there is none."""
 
     def eventually(self, holds: Callable[[], bool], what: str) -> None:
         until = self.monotonic() + self.patience

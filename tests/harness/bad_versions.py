@@ -1,7 +1,7 @@
 """Versions of hifi with one fault each: commits that no branch has, made out of HEAD.
 
 A fault is a small edit of product files. Each text that is replaced must be there exactly once, so that a
-fault whose place has changed is not made at all. The working tree, the index and the branches stay as they
+fault with a changed place is not made at all. The working tree, the index and the branches stay as they
 are; the same fault of the same HEAD is the same commit.
 
 Faults of events concern customers only, or all but the deployer's own proof: what is wrong with every event
@@ -31,7 +31,7 @@ _OWN: Final = ", ".join(f"'{name}'" for name in sorted(OWN_TENANTS))
 
 
 class Fault(StrEnum):
-    """What is wrong with a version."""
+    """The defect of a version."""
 
     CRASHES = "crashes at start"
     SLOWER = "is slower"

@@ -3,7 +3,7 @@
 The rule: `Hifi` wherever a test looks at a command's answer, because to start Python and to import a command
 costs far more than most commands do. `HifiProcess` where the process matters: signals, a terminal, output
 while it runs, several at once, permissions, what a library in C writes; and once for each panel of the help
-page, whose commands are otherwise the same functions.
+page: the commands are otherwise the same functions.
 """
 
 import io
@@ -103,7 +103,7 @@ class _Captured(io.TextIOWrapper):
 def _own_process(
     arguments: Sequence[str], environment: dict[str, str], stdin: str
 ) -> Iterator[tuple[_Captured, _Captured]]:
-    """What a command finds in a process of its own, and may change there; afterwards all is as before."""
+    """Give a command the surroundings of its own process, to change as it likes; then restore all."""
     out, err, root = _Captured(), _Captured(), logging.getLogger()
     handlers = {number: signal.getsignal(number) for number in _SIGNALS}
     own: dict[str, Any] = {

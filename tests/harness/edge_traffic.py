@@ -1,4 +1,4 @@
-"""What the edge itself says of the traffic: HAProxy's own weights and counts, not what is written down."""
+"""The traffic by the edge's own account: HAProxy's weights and counts, not what is written down."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ class EdgeTraffic:
         return {each.side: each.requests for each in self._traffic.servers()}
 
     def seconds_until_all(self, side: str, command: Callable[[], T]) -> tuple[T, float]:
-        """What a command returns, and the seconds from before it until a side has all traffic.
+        """The result of a command, and the seconds from before it until a side has all traffic.
 
         The edge is watched while the command runs, which may go on long after that.
         """

@@ -136,12 +136,12 @@ def job(name: str) -> Manifest:
 
 
 def scaler(name: str, workload: str) -> Manifest:
-    """What scales a workload."""
+    """The autoscaler of a workload."""
     return _manifest("keda.sh/v1alpha1", "ScaledObject", name, {"scaleTargetRef": {"name": workload}})
 
 
 def binding(name: str, target_group: str) -> Manifest:
-    """What registers pods in a target group."""
+    """The binding that registers pods in a target group."""
     return _manifest("elbv2.k8s.aws/v1beta1", "TargetGroupBinding", name, {"targetGroupARN": target_group})
 
 
@@ -155,7 +155,7 @@ def _name(manifest: Manifest) -> str:
 
 
 def _seen(manifest: Manifest) -> Manifest:
-    """With the status of a workload whose pods are ready."""
+    """With the status of a workload that has its pods ready."""
     counts = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas"), manifest["spec"].get("replicas"))
     status = {"observedGeneration": 1, **counts, **manifest.get("status", {})}
     return manifest | {"metadata": manifest["metadata"] | {"generation": 1}, "status": status}

@@ -95,7 +95,7 @@ class FakePlace:
         """Sides of which it is not known whether they are being patched."""
 
         self.silent_meters: set[str] = set()
-        """Sides whose observe does not answer."""
+        """Sides with an observe that does not answer."""
 
         self.settle_ms = 0
         """So long after its end a minute is settled."""
@@ -270,7 +270,7 @@ class FakePlace:
             return Stability(stable=stable, reasons=() if stable else ("alarm burn: late",))
 
     def set_traffic_by_hand(self, shares: Mapping[str, int]) -> None:
-        """What an operator does behind the deployer's back."""
+        """Set the shares as an operator does behind the deployer's back."""
         with self._world() as world:
             world.shares = dict(shares)
             world.since.append((world.now_ms, flows(world)))
@@ -314,7 +314,7 @@ class FakePlace:
         )
 
     def _flow(self, world: World) -> None:
-        """What happened since the last look."""
+        """Catch up with the events of the time since the last look."""
         now_ms = self._clock()
         shares = sent_to(world, world.now_ms)
         passed, world.now_ms = now_ms - (world.now_ms or now_ms), now_ms

@@ -22,10 +22,10 @@ class Bad(StrEnum):
     CRASHES = "crashes"
     SLOWER = "slower"
     SLOWER_AND_DROPS = "slower and drops"
-    """What it drops is known minutes after it is found to be slower."""
+    """Its losses are known minutes after it is found to be slower."""
 
     SLOWER_AND_HANGS = "slower and hangs"
-    """What becomes of some of its events is never known."""
+    """The outcome of some of its events is never known."""
 
     SLOWER_AND_STOPS = "slower and stops"
     """Its programs end once it has no traffic, and are not ready again."""
@@ -47,7 +47,7 @@ class Bad(StrEnum):
 
 
 SPOILS: Final = frozenset({Bad.DROPS, Bad.SLOWER_AND_DROPS, Bad.GARBAGE, Bad.RARE_GARBAGE, Bad.REFUSES})
-"""What these processed has to be processed again."""
+"""Versions that spoil events: those that they processed have to be processed again."""
 
 
 class FakeSide(Struct, kw_only=True):
@@ -133,7 +133,7 @@ def read_world(path: Path) -> World:
 
 
 def badly_ended(world: World) -> list[str]:
-    """Records whose last processing was by a version that spoils them, or that nothing processed."""
+    """Records last processed by a version that spoils them, or processed by none."""
     found = []
     for name, side in world.sides.items():
         known: dict[tuple[float, float], str] = {}

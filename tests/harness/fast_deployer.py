@@ -41,7 +41,7 @@ def run_deployer() -> None:
 
 
 def fake_backend() -> FakePlace:
-    """What HIFI_BACKEND names."""
+    """The backend that HIFI_BACKEND names."""
     place, go = FakePlace(fast_clock(), Path(os.environ[PLACE])), Path(os.environ[GO])
 
     def wait(name: str) -> None:

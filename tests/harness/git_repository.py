@@ -14,7 +14,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def new_repository(folder: Path) -> Path:
-    """A repository whose `file` said `one` and says `two`, on the branch main."""
+    """A repository on the branch main, with a `file` that said `one` and says `two`."""
     folder.mkdir()
     git(folder, "init", "--quiet", "--initial-branch=main")
     for content in ("one", "two"):

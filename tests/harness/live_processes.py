@@ -19,7 +19,7 @@ SETTLE_SECONDS = 20
 
 
 class LiveProcesses:
-    """What `hifi up` runs in a folder; it may be started and stopped several times."""
+    """The processes of `hifi up` in a folder; it may be started and stopped several times."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class LiveProcesses:
         eventually(lambda: self._said(words), self._up_seconds, f"hifi up says {words}")
 
     def said(self) -> str:
-        """What `hifi up` printed."""
+        """The output of `hifi up`."""
         return self._output.read_text(errors="replace")
 
     def _said(self, words: str) -> bool:

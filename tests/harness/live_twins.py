@@ -34,7 +34,7 @@ class LiveTwins(LiveProcesses):
         super().__init__(root, arguments, environment, up_seconds=UP_SECONDS, down_seconds=DOWN_SECONDS)
 
     def hifi(self, *arguments: str) -> str:
-        """What a command about the twins' folder prints."""
+        """The output of a command about the twins' folder."""
         done = subprocess.run(
             [*HIFI, *arguments, "--data", str(self.twins.root)],
             capture_output=True,
@@ -46,7 +46,7 @@ class LiveTwins(LiveProcesses):
         return done.stdout
 
     def doctor(self) -> str:
-        """What `hifi doctor` prints, whatever it thinks of the machine."""
+        """The output of `hifi doctor`, whatever it thinks of the machine."""
         command = [*HIFI, "doctor", "--data", str(self.twins.root)]
         environment = {**os.environ, "COLUMNS": "200"}
         return subprocess.run(

@@ -1,4 +1,4 @@
-"""One broker by itself, whose topics have one copy: for tests that a shared cluster cannot serve."""
+"""One broker by itself, with one copy of each topic: for tests that a shared cluster cannot serve."""
 
 import os
 import subprocess

@@ -15,7 +15,7 @@ _EVERY_SECONDS: Final = 10.0
 
 
 class MemoryReading(NamedTuple):
-    """What each side needed at one moment."""
+    """The memory of each side at one moment."""
 
     at_ms: int
     bytes_by_side: Mapping[str, int]

@@ -27,7 +27,7 @@ REGISTERED = ("RS256", "ES256", "HS256", "none")
 
 @dataclass
 class Grant:
-    """What a code or refresh token stands for."""
+    """The claims, redirect and challenge behind a code or refresh token."""
 
     claims: dict[str, Any]
     redirect: str = ""
@@ -98,7 +98,7 @@ class OidcProvider:
         return f"{query['redirect_uri']}?{urlencode({'code': code, 'state': query['state']})}"
 
     def wrong(self, query: dict[str, str]) -> str:
-        """What is wrong with a request to sign somebody in; empty if nothing is."""
+        """The names of wrong or missing parameters of a sign-in request; empty if all are right."""
         expected = {
             "client_id": CLIENT,
             "redirect_uri": self.redirect,
@@ -110,7 +110,7 @@ class OidcProvider:
         return ", ".join(found + ([] if "openid" in query.get("scope", "").split() else ["scope"]))
 
     def exchanged(self, fields: dict[str, str], authorization: str) -> dict[str, Any] | None:
-        """What the token endpoint gives; None refuses."""
+        """The answer of the token endpoint; None for a refusal."""
         given = base64.b64decode(authorization.removeprefix("Basic ") or "").decode()
         known = fields.get("client_id") == CLIENT if self.public else given == f"{CLIENT}:s%3Acr%25t"
         if not known:

@@ -15,7 +15,7 @@ from tests.harness.http_server import QuietHandler, http_served
 
 @dataclass(frozen=True)
 class Figures:
-    """What became of a pipe's events."""
+    """Counts of a pipe's events."""
 
     events: int = 0
     good: int = 0
@@ -39,7 +39,7 @@ class ScriptedObserve:
         self.figures = lambda: found
 
     def answer(self, path: str) -> object | None:
-        """What GET of a path answers, beside figures what is asked; None is an error."""
+        """The answer to GET `path`: stability, a pipe's figures, or else what is asked; None is an error."""
         parts = urlsplit(path)
         if self.silent:
             return None

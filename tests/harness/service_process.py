@@ -62,7 +62,7 @@ def hifi_settings(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 class Running(Protocol):
-    """What tests use of a process: `subprocess.Popen`, or what is like it."""
+    """The part of a process that tests use: `subprocess.Popen`, or something like it."""
 
     @property
     def pid(self) -> int: ...

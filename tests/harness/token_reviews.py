@@ -1,4 +1,4 @@
-"""Says whose a token of EKS is, as EKS does: it has to be a signed question to STS, for a cluster."""
+"""Names the owner of an EKS token, as EKS does: it has to be a signed question to STS, for a cluster."""
 
 import base64
 import json

@@ -14,7 +14,7 @@ from tests.integration.tenant import key_of, minute_now, opened
 
 @dataclass(frozen=True)
 class CountedLoad:
-    """What was sent, and what arrived."""
+    """The events that were sent, and those that arrived."""
 
     tenant: str
     sent: frozenset[str]

@@ -1,4 +1,4 @@
-"""An event whose destination was down: it waits for its second attempt, while other tests run."""
+"""An event for a destination that was down: it waits for its second attempt, while other tests run."""
 
 import json
 import urllib.error
@@ -26,7 +26,7 @@ class HeldEvent:
 
     bootstrap: str
     destination: PathCounts
-    """What arrived at its destination, which takes events again since the first attempt."""
+    """The arrivals at its destination, which takes events again since the first attempt."""
 
     visible: set[str]
     """The events that waited after the first attempt, as a user sees them."""

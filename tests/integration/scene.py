@@ -1,4 +1,4 @@
-"""A load from collect to one destination, in whose middle something happens to the side."""
+"""A load from collect to one destination, while something happens to the side in the middle of it."""
 
 import time
 import urllib.error

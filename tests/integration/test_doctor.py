@@ -1,4 +1,4 @@
-"""`hifi doctor` on a side whose driver hangs."""
+"""`hifi doctor` on a side with a driver that hangs."""
 
 import os
 import re

@@ -54,7 +54,7 @@ class Reader:
 
     @contextmanager
     def terminal(self, command: str) -> Iterator[Path]:
-        """A command that goes on in a terminal of its own, whose output is in the file."""
+        """A command that goes on in a terminal of its own, with its output in the file."""
         log = self._home / f"{command.split()[1]}.log"
         with log.open("wb") as output:
             process = self._start(command, output)

@@ -45,7 +45,7 @@ def pipe_documents(name: str, receiver: Receiver, pipe: str) -> list[dict[str, o
 
 
 class ApiTenant:
-    """A tenant whose documents, made through the management API, have the names of every other one's."""
+    """A tenant with the same document names as every other one, made through the management API."""
 
     def __init__(self, live: LiveSide, name: str) -> None:
         self.name, self._live = f"{name}-{uuid4().hex[:8]}", live
@@ -132,7 +132,7 @@ def test_a_new_pipe_delivers_and_the_old_one_has_no_gap(live: LiveSide, tmp_path
 
 
 def since(start: int, acked: Path) -> set[str]:
-    """The acknowledged ids after one whose counter was `start`."""
+    """The acknowledged ids after the one with the counter `start`."""
     return {row.event_id for row in read_acked(acked) if counter(row.event_id) > start}
 
 

@@ -20,7 +20,7 @@ STEADY_EVENTS = 20 * RATE
 def test_a_patch_of_the_only_sides_brokers_loses_nothing(
     live: LiveSide, meter: Meter, tmp_path: Path
 ) -> None:
-    """What it costs is in the test's output."""
+    """The cost of the patch is in the test's output."""
     name, acked = "only-patch", tmp_path / "acked.tsv"
     with running(Receiver()) as receiver:
         opened(live, name, receiver)

@@ -1,4 +1,4 @@
-"""A whole side whose warm-up fails after it was open."""
+"""A whole side with a warm-up that fails after it was open."""
 
 from pathlib import Path
 

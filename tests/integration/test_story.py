@@ -1,4 +1,4 @@
-"""What a customer does from the first sign-in to a repaired delivery, in a real browser on a whole side."""
+"""A customer's way from the first sign-in to a repaired delivery, in a real browser on a whole side."""
 
 import json
 import subprocess

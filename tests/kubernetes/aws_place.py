@@ -31,7 +31,7 @@ from tests.synth.workloads.manifests import WITH_PODS, WORKLOADS, named, of_kind
 
 OLD, NEW, REFUSES, LIGHT, DARK = "1.0.0", "1.1.0", "1.2.0", "blue", "green"
 _ANSWERS: Final = {REFUSES: Reading(records={"events": 200}, refused={"events": 3})}
-"""What versions say that do not read everything."""
+"""The answers of versions that do not read everything."""
 
 _PLAYED: Final = "hifi-test/says"
 """Annotation of a pod that KWOK plays: the termination message of its container."""
@@ -50,7 +50,7 @@ _CUSTOM: Final = (
 
 
 class AwsPlace:
-    """What runs, and the backend of it."""
+    """The backend, and the control planes and settings that it works with."""
 
     def __init__(self, backend: AwsBackend, planes: dict[str, ControlPlane], settings: AwsSettings) -> None:
         self.backend, self.planes, self.settings = backend, planes, settings
@@ -93,7 +93,7 @@ def aws_place(folder: Path, bootstrap: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def _own_address() -> str:
-    """An address of this machine that is no loopback address: Kubernetes' proxy dials none of those."""
+    """An address of this machine that is not a loopback address: Kubernetes' proxy dials none of those."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
         asked.connect(("198.51.100.1", 9))  # sends nothing
         return str(asked.getsockname()[0])
@@ -199,7 +199,7 @@ def _make_kafka(url: str, name: str) -> str:
 
 
 def _make_cluster(url: str, name: str, plane: ControlPlane) -> None:
-    """An EKS cluster of moto, whose API is the one that runs here."""
+    """An EKS cluster of moto, with the API that runs here."""
     subnets: Any = {"subnetIds": ["subnet-1", "subnet-2"]}
     client("eks", url).create_cluster(
         name=name, roleArn="arn:aws:iam::123456789012:role/it", resourcesVpcConfig=subnets

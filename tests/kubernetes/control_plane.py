@@ -52,7 +52,7 @@ class ControlPlane:
             name: of the cluster, and of its part of the store.
             folder: its own.
             store: URL of etcd.
-            reviews: URL that says whose a token is.
+            reviews: URL that names the owner of a token.
             address: that every pod has.
         """
         self.name, self.folder = name, folder

@@ -74,7 +74,7 @@ class Pods:
         self._over.set()
 
     def answer(self, path: str) -> bytes:
-        """What observe and canary say."""
+        """The answers of observe and canary."""
         if path == "/metrics":
             lines = [f"{CanaryMetric.ACKNOWLEDGED}_total {self.arrived}"]
             lines += [f'{CanaryMetric.ARRIVED}_total{{pipe="plain"}} {self.arrived}']

@@ -48,7 +48,7 @@ def by_case(
     cases: Sequence[Sequence[Given]],
     node: Callable[[DataFrame], DataFrame],
 ) -> list[list[Row]]:
-    """What a node makes of each case's records, whose offsets start at 0; one job for all of them.
+    """The rows that a node makes of each case's records, with offsets from 0 on; one job for all of them.
 
     After each case comes a record without anything, which the node puts in quarantine: rows keep their order.
     """

@@ -1,4 +1,4 @@
-"""A query whose records expired while it stood still goes on with those that are there."""
+"""A query with records that expired while it stood still goes on with those that are there."""
 
 from pathlib import Path
 

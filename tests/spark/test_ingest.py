@@ -72,7 +72,7 @@ def parsed(
 
 @pytest.fixture
 def rows(parsed: dict[str, Parsed], request: pytest.FixtureRequest) -> list[Row]:
-    """What becomes of the records that the test is `given`."""
+    """The rows made of the records that the test is `given`."""
     return parsed[request.node.nodeid].rows
 
 

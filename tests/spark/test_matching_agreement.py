@@ -1,4 +1,4 @@
-"""What the management API says of a pipe and an event is what route does with them."""
+"""The management API's answer about a pipe and an event is what route does with them."""
 
 import json
 from collections.abc import Iterator

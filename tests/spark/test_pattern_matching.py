@@ -111,7 +111,7 @@ Says = Callable[[dict[str, Any], bytes | None], bool]
 
 
 class Asked(NamedTuple):
-    """What Spark was asked in one job, as it plans for seconds."""
+    """The questions to Spark and its answers, in one job, as it plans for seconds."""
 
     drawn: list[Case]
     matches: list[bool]

@@ -1,4 +1,4 @@
-"""A query begins where its checkpoint was made to begin, and a group where it was told to."""
+"""A query begins where its checkpoint was made to begin, and a group at the positions committed for it."""
 
 from functools import partial
 from pathlib import Path

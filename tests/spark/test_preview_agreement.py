@@ -1,4 +1,4 @@
-"""What the management API says would leave is what ingest, route and transmit make of the same request."""
+"""The management API's preview of a request is what ingest, route and transmit make of the same request."""
 
 import json
 from typing import Any

@@ -54,7 +54,7 @@ def routed(spark: SparkSession, given: dict[str, tuple[list[Pipe], list[Given]]]
 
 @pytest.fixture
 def rows(routed: dict[str, Routed], request: pytest.FixtureRequest) -> list[Row]:
-    """What becomes of the records that the test is `given`, with pipes."""
+    """The rows made of the records that the test is `given`, with pipes."""
     return routed[request.node.nodeid].rows
 
 

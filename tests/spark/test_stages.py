@@ -17,7 +17,7 @@ from tests.spark.audit_records import MINUTE, Record, audited, collected, event,
 
 
 class Counted(NamedTuple):
-    """What a reader makes of an event."""
+    """An event as a reader counts it."""
 
     stage: Stage
     name: str

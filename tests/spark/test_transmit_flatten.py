@@ -40,7 +40,7 @@ def flat(spark: SparkSession, given: dict[str, tuple[Record, ...]]) -> dict[str,
 
 @pytest.fixture
 def items(flat: dict[str, list[Event | Poison]], request: pytest.FixtureRequest) -> list[Event | Poison]:
-    """What is read of each record that the test is `given`."""
+    """The item read of each record that the test is `given`."""
     return flat[request.node.nodeid]
 
 

@@ -77,7 +77,7 @@ def shared_sink() -> Iterator[Sink]:
 
 @pytest.fixture
 def sink(shared_sink: Sink) -> Sink:
-    """What arrived before the test does not count."""
+    """The sink, without what arrived before the test."""
     shared_sink.forget()
     return shared_sink
 

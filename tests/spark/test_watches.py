@@ -107,7 +107,7 @@ def counted(spark: SparkSession, routed: dict[str, list[Record]]) -> dict[str, T
 
 @pytest.fixture
 def found(counted: dict[str, Tallies]) -> Tallies:
-    """The tallies of DATA and of data that is no JSON, for three pipes, two of which watch."""
+    """The tallies of DATA and of data that is not JSON, for three pipes, two of which watch."""
     return counted["data"]
 
 

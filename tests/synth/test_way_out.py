@@ -1,4 +1,4 @@
-"""The way out of CDKTF, whose upstream has ended: its fork cdktn writes the same Terraform (ADR 0019)."""
+"""The way out of CDKTF, as its upstream has ended: its fork cdktn writes the same Terraform (ADR 0019)."""
 
 import json
 import os

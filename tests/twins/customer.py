@@ -65,7 +65,7 @@ class Customer:
         eventually(lambda: self._counts.distinct > wanted, 300, f"{self.name}: events flow")
 
     def check(self) -> DeliveryCheck:
-        """What became of the events; written to the test's output, with the minutes that broke a promise.
+        """The check of the events; written to the test's output, with the minutes that broke a promise.
 
         The meter of every side that runs must count no loss, either, and whatever arrived last of an event
         must be what was sent.

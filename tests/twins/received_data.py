@@ -28,7 +28,7 @@ class ReceivedData:
 
     @property
     def wrong(self) -> Sequence[str]:
-        """Events whose last arrival had other bytes: a destination with a primary key would hold those."""
+        """Events that arrived last with other bytes: a destination with a primary key would hold those."""
         return sorted(self._wrong)
 
     def take(self, _: str, body: bytes, __: Mapping[str, str]) -> None:

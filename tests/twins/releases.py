@@ -16,7 +16,7 @@ from tests.harness.waiting import eventually
 RELEASE_SECONDS: Final = 1_500
 
 REPLAYED: Final = "goes back to the snapshot; what went through since is replayed"
-"""What is said of the step that sets positions, if all of it could be."""
+"""The text of the step that sets positions, if all of it could be replayed."""
 
 
 class Releases:

@@ -57,7 +57,7 @@ WITH_TRAFFIC: Final[dict[Fault, str]] = {
 }
 
 _TO_REPLAY: Final = frozenset({Fault.DROPS, Fault.GARBAGE})
-"""What went through these has to be processed again."""
+"""Faults after which the events that went through have to be processed again."""
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ def test_a_patch_of_the_dark_sides_brokers_costs_the_customer_no_minute(
 
 
 def test_a_patch_of_the_brokers_that_serve_loses_nothing(live: LiveTwins, tmp_path: Path) -> None:
-    """What it costs is in the test's output."""
+    """The cost of the patch is in the test's output."""
     cards = _patched(_sides(live)[1], Customer(live, "light-patch", tmp_path, RATE))
     assert sum(card.lost for card in cards) == 0
 

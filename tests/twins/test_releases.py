@@ -24,7 +24,7 @@ MOST_ROLLBACK_SECONDS: Final = 10
 """From before `hifi rollback` until the edge gives the former side all traffic, which it has half of."""
 
 FIRST_RATE: Final = 30
-"""Of the customer whose events are a version's first traffic: as much as the tenth of all that others try."""
+"""Of the customer that is a version's first traffic: as much as the tenth of all that others try."""
 
 _SHOWN_SECONDS: Final = 60
 

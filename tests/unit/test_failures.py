@@ -1,4 +1,4 @@
-"""What `make test` says last: each test that failed, why, and in which stream."""
+"""The last lines of `make test`: each test that failed, why, and in which stream."""
 
 import re
 import subprocess

@@ -26,7 +26,7 @@ _ONE_MEANING: Final[Mapping[str, str]] = {
     "HIFI_PUBLIC_URL": "where clients find the process behind a proxy",
     "HIFI_SECRETS": "YAML file that holds the secrets",
 }
-"""What several processes declare, each with a default of its own, and all mean alike."""
+"""Variables that several processes declare with defaults of their own, and that mean the same to all."""
 
 
 def _processes() -> Iterator[type[BaseSettings]]:

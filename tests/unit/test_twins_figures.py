@@ -1,4 +1,4 @@
-"""What the tests of two sides count by: since when a version leaks, and which minutes a customer lost."""
+"""Figures of the tests of two sides: since when a version leaks, and which minutes a customer lost."""
 
 import re
 from collections.abc import Sequence

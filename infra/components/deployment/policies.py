@@ -29,7 +29,7 @@ def deploy_policies(environment: Environment, *, zone_arn: str) -> Policies:
 
     Args:
         environment: Settings of the environment.
-        zone_arn: ARN of the hosted zone whose records may be changed.
+        zone_arn: ARN of the hosted zone; its records may be changed.
     """
     return {
         "read": [_describe(), *_read_state(environment)],
@@ -121,7 +121,7 @@ def _publish_versions(environment: Environment) -> list[Statement]:
 
 
 def _ask_the_deployer(environment: Environment) -> list[Statement]:
-    """What `hifi deploy` and its siblings write: a request in the deployer's part of the table."""
+    """Allow what `hifi deploy` and its siblings do: write a request in the deployer's part of the table."""
     return [
         release_table(environment, "AskTheDeployer"),
         leases(environment, "SeeTheDeployer"),

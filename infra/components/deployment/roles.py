@@ -28,7 +28,7 @@ class DeployRoles(Construct):
             scope: The stack.
             name: Construct id in the stack.
             environment: Settings of the environment.
-            zone_arn: ARN of the hosted zone whose records may be changed.
+            zone_arn: ARN of the hosted zone; its records may be changed.
         """
         super().__init__(scope, name)
         self._environment = environment

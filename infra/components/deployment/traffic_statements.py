@@ -10,7 +10,7 @@ def traffic_statements(environment: Environment, *, zone_arn: str) -> list[State
 
     Args:
         environment: Settings of the environment.
-        zone_arn: ARN of the hosted zone whose records may be changed.
+        zone_arn: ARN of the hosted zone; its records may be changed.
     """
     return [*_balancers(environment), *_records(environment, zone_arn), *_monitoring(environment)]
 

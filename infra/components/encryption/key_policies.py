@@ -54,7 +54,7 @@ def _log_writers(environment: Environment) -> list[Statement]:
 
 def _node_volumes(environment: Environment) -> list[Statement]:
     # EC2 Auto Scaling creates the nodes' encrypted volumes. Its service-linked role has no permission on
-    # customers' keys, so the key's policy must name the role itself: naming the account delegates to nobody.
+    # customers' keys, so the key's policy must name the role itself: naming the account is not enough.
     principals = {"AWS": environment.arns.service_linked_role(AUTOSCALING)}
     return [
         Statement(

@@ -36,7 +36,7 @@ class DeployerRole(Construct):
             scope: The stack.
             name: Construct id in the stack.
             environment: Settings of the environment.
-            zone_arn: The hosted zone, whose weighted records it changes.
+            zone_arn: The hosted zone; the deployer changes its weighted records.
             key_arns: KMS keys by purpose: `data` and `images`.
         """
         super().__init__(scope, name)

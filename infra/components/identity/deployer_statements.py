@@ -1,4 +1,4 @@
-"""What the deployer may do in AWS: move traffic, read versions, set positions, record how far it is."""
+"""The deployer's permissions in AWS: move traffic, read versions, set positions, record how far it is."""
 
 from collections.abc import Mapping
 
@@ -28,7 +28,7 @@ def deployer_statements(
 
     Args:
         environment: Settings of the environment.
-        zone_arn: The hosted zone, whose weighted records it changes.
+        zone_arn: The hosted zone; the deployer changes its weighted records.
         key_arns: KMS keys by purpose: `data` and `images`.
     """
     return [
@@ -122,7 +122,7 @@ def _buckets(environment: Environment) -> list[Statement]:
 
 
 def _clusters(environment: Environment) -> list[Statement]:
-    """What AWS itself is changing. Rights in Kubernetes are of the sides' access entries."""
+    """Read what AWS itself is changing. Rights in Kubernetes come from the sides' access entries."""
     arns, prefixes = environment.arns, _prefixes(environment)
     return [
         Statement(

@@ -22,7 +22,7 @@ class ServiceLinkedRoles(Construct):
         Args:
             scope: The stack.
             name: Construct id in the stack.
-            existing: Services whose role the account has already.
+            existing: Services that have their role in the account already.
         """
         super().__init__(scope, name)
         self.roles: list[ITerraformDependable] = [

@@ -55,7 +55,7 @@ class KafkaAccess:
         manages: Topics that it creates and configures.
         describes: Topics of which it reads the end offsets, but no record.
         joins: Groups in which it commits offsets.
-        watches: Groups whose offsets it reads.
+        watches: Groups of which it reads the offsets.
         transacts: Transactional ids that it writes with.
     """
 

@@ -1,4 +1,4 @@
-"""A side's Kubernetes: an EKS cluster whose API is private unless the settings open it to address ranges."""
+"""A side's Kubernetes: an EKS cluster with a private API, unless the settings open it to address ranges."""
 
 from collections.abc import Sequence
 from ipaddress import IPv4Network

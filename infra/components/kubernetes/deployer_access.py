@@ -9,7 +9,8 @@ from infra.components.identity.deployer_role import DEPLOYER
 from infra.components.identity.workload_identities import NAMESPACE
 
 DEPLOYER_GROUP = "hifi:deployer"
-"""What `infra/workloads/cluster` gives rights to, in hifi's namespace alone; no access policy of EKS does."""
+"""The group that `infra/workloads/cluster` gives rights to, in hifi's namespace alone; no access policy of
+EKS does."""
 
 
 class DeployerAccess(Construct):

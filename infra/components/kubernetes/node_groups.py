@@ -52,7 +52,7 @@ _NODE_POLICIES = ("AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOn
 class NodeGroups(Construct):
     """A node group for each pool in each zone, and one role for all nodes; pods have roles of their own.
 
-    In a group over several zones nobody chooses the zone of the next node: a pod with a volume in one zone,
+    In a group over several zones the zone of the next node cannot be chosen: a pod with a volume in one zone,
     or one that must spread, could wait for ever.
     """
 
@@ -134,7 +134,7 @@ class NodeGroups(Construct):
             labels=pool.labels,
             taint=_taints(pool),
             scaling_config=EksNodeGroupScalingConfig(min_size=least, max_size=most, desired_size=least),
-            # EKS replaces a node whose kubelet, network or disk has failed.
+            # EKS replaces a node if its kubelet, network or disk has failed.
             node_repair_config=EksNodeGroupNodeRepairConfig(enabled=True),
             update_config=EksNodeGroupUpdateConfig(max_unavailable_percentage=33),
             launch_template=EksNodeGroupLaunchTemplate(

@@ -62,7 +62,7 @@ class BalancerAlarms(Construct):
 
 
 class ManagementAlarms(Construct):
-    """An alarm for each service of the management plane whose only pod does not answer."""
+    """An alarm for each service of the management plane: its only pod does not answer."""
 
     def __init__(
         self, scope: Construct, name: str, *, balancer: str, targets: Mapping[str, str], topic_arn: str

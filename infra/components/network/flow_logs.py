@@ -31,7 +31,7 @@ class FlowLogs(Construct):
             prefix: Start of the names in AWS.
             account: AWS account of the VPC.
             boundary_arn: Permissions boundary of the role that writes the logs.
-            vpc_id: VPC whose traffic is logged.
+            vpc_id: VPC to log the traffic of.
             key_arn: KMS key of the log group.
             days: Retention, days.
         """

@@ -60,8 +60,8 @@ class Ingress(Construct):
             security_groups=[security_group.id],
             # With few pods, collect may run in one zone only.
             enable_cross_zone_load_balancing=True,
-            # Otherwise the group's rules would stop what comes through PrivateLink, whose addresses are of
-            # the customer's VPC; the service itself admits only connections that were accepted.
+            # Otherwise the group's rules would stop what comes through PrivateLink, from addresses of the
+            # customer's VPC; the service itself admits only connections that were accepted.
             enforce_security_group_inbound_rules_on_private_link_traffic="off" if internal else None,
             enable_deletion_protection=deletion_protection,
             depends_on=[gateway],

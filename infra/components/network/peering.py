@@ -20,7 +20,7 @@ from infra.naming import Side
 
 @dataclass(frozen=True, kw_only=True)
 class _End:
-    """What the way needs of a side, found by name."""
+    """The parts of a side that the way needs, found by name."""
 
     twin: TwinSettings
     vpc_id: str

@@ -26,7 +26,7 @@ def plan_zones(cidr: IPv4Network, *, region: str) -> tuple[ZonePlan, ...]:
 
     Args:
         cidr: The range; its prefix has at most `SMALLEST_PREFIX` bits.
-        region: AWS region whose zones a, b and c are used.
+        region: AWS region; its zones a, b and c are used.
     """
     quarters = list(cidr.subnets(prefixlen_diff=2))
     public = quarters[ZONES].subnets(prefixlen_diff=4)

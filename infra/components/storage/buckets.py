@@ -119,7 +119,7 @@ def _cleanup(*, old_version_days: int) -> list[S3BucketLifecycleConfigurationRul
             status="Enabled",
             filter=[_EVERYTHING],
             noncurrent_version_expiration=[old],
-            # Of a deleted object whose last old version has expired, the mark of the deletion goes as well:
+            # Once the last old version of a deleted object has expired, its delete marker goes as well:
             # otherwise listing a checkpoint's folder becomes slower with every batch.
             expiration=[S3BucketLifecycleConfigurationRuleExpiration(expired_object_delete_marker=True)],
             abort_incomplete_multipart_upload=[abandoned],

@@ -48,7 +48,7 @@ def tallied(batches: Iterable[pa.RecordBatch], most_rows: int = MOST_ROWS) -> It
 
 
 def found(rows: pa.Table) -> Range:
-    """The tallies of a range, whose rows are all of one partition."""
+    """The tallies of a range; its rows are all of one partition."""
     offsets, topic = rows["offset"].to_numpy(), rows["topic"][0].as_py()
     return Range(
         topic=Topic(topic),

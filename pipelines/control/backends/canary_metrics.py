@@ -1,4 +1,4 @@
-"""What a side's own canary proves of it: it sends through every kind of pipe, and compares bytes. Pure."""
+"""The proof of a side by its own canary, which sends through every kind of pipe and compares bytes. Pure."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ def changed_events(metrics: str) -> float:
 
 
 def proof(metrics: str) -> Proof:
-    """What became of the canary's events since it began.
+    """The outcome of the canary's events since it began.
 
     Of each pipe the fewest arrived: an event proves a side once it came through every pipe. Events that were
     acknowledged a while ago and have not arrived count as refused.

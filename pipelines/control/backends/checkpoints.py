@@ -27,7 +27,7 @@ class CheckpointStore(Protocol):
     """The checkpoints of one side. Methods raise OSError if the files cannot be had."""
 
     def numbers(self, query: str, log: str) -> set[int]:
-        """The files of a folder of a query's checkpoint whose names are numbers; empty without the folder."""
+        """Numbers that are names of files in a folder of a query's checkpoint; empty without the folder."""
         ...
 
     def read(self, query: str, file: str) -> bytes | None:
@@ -53,7 +53,7 @@ def query_positions(store: CheckpointStore, queries: Iterable[str] = CHAIN_GROUP
 
 
 def readable_positions(store: CheckpointStore) -> dict[str, Offsets]:
-    """As `query_positions`, without the queries whose checkpoints cannot be understood.
+    """As `query_positions`, but leaves out queries with a checkpoint that cannot be decoded.
 
     Raises:
         OSError: if the files cannot be had.
@@ -106,6 +106,6 @@ def _position(store: CheckpointStore, query: str) -> Offsets:
 
 
 def _written(store: CheckpointStore, query: str) -> bytes | None:
-    """What a query's checkpoint says of its offsets; None without a checkpoint."""
+    """The content of the file with a query's offsets in its checkpoint; None without a checkpoint."""
     done = store.numbers(query, "offsets") & store.numbers(query, "commits")
     return store.read(query, f"offsets/{max(done)}" if done else _FIRST)

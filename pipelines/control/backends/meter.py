@@ -1,4 +1,4 @@
-"""What the observe of one of two sides says of it, however it is reached."""
+"""Stability and minutes of one of two sides, by its observe, however that is reached."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ Ask = Callable[[str], bytes]
 
 
 class MinuteUsage(Struct, frozen=True, kw_only=True):
-    """What one minute added; None if it is not known."""
+    """CPU and changed events that one minute added, and memory at its end; None is not known."""
 
     cpu_seconds: float | None = None
     memory_bytes: int | None = None

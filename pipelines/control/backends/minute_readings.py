@@ -1,4 +1,4 @@
-"""What each minute added to a side's counters, from the last reading of each."""
+"""The increase of a side's counters in each minute, from the last reading of each."""
 
 from collections.abc import Callable
 from typing import Final
@@ -13,7 +13,7 @@ _KEPT: Final = 120
 
 
 class Reading(Struct, frozen=True, kw_only=True):
-    """What counters say at one moment; None is not known."""
+    """A side's counters at one moment; None is not known."""
 
     cpu_seconds: float | None = None
     """Used by the processes that run, since they started."""
@@ -47,7 +47,7 @@ class MinuteReadings:
             del self._last[minute]
 
     def of(self, minute: int) -> MinuteUsage:
-        """What a minute added to the one before."""
+        """The usage of a minute: its reading against that of the minute before."""
         return added(self._last.get(minute - 1), self._last.get(minute))
 
 

@@ -1,4 +1,4 @@
-"""What a side has still to settle, as its brokers say."""
+"""Records and events that a side has still to settle, as its brokers say."""
 
 from typing import Final
 
@@ -17,7 +17,7 @@ class RemainsReader:
         self._bootstrap = bootstrap
 
     def read(self) -> Remains:
-        """What is left now."""
+        """The chain's lag now, and the events that wait for their next try."""
         found = {each.node: each for each in lags(admin_client(self._bootstrap))}
         # A group that has moved none of its records yet has committed nothing: they all wait.
         retries = found[_RETRY].ahead

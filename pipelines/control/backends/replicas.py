@@ -7,7 +7,7 @@ from shared.kafka.admin import admin_client, out_of_sync
 
 
 def unsynced(bootstrap: str, side: str) -> Sequence[Obstacle]:
-    """What a side's replicas have against a step forward now; it passes by itself.
+    """The obstacle that replicas of a side are not in sync, which passes by itself; empty if all are.
 
     Raises:
         KafkaException: if no broker answers.

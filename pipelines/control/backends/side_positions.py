@@ -23,7 +23,7 @@ from shared.kafka.progress_group import group_name
 
 
 class Brokers(Protocol):
-    """What a side's brokers know. Methods raise KafkaException if they do not answer."""
+    """Offsets as a side's brokers know them. Methods raise KafkaException if they do not answer."""
 
     def first(self, query: str) -> Offsets:
         """The first offset that each partition of a query's topics holds."""
@@ -62,7 +62,7 @@ def side_positions(brokers: Brokers, checkpoints: CheckpointStore) -> Positions:
 
 
 def readable_side_positions(brokers: Brokers, checkpoints: CheckpointStore) -> Positions:
-    """As `side_positions`, without the queries whose checkpoints cannot be understood.
+    """As `side_positions`, but leaves out queries with a checkpoint that cannot be decoded.
 
     Raises:
         OSError: if the files cannot be had.

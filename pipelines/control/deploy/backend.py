@@ -1,4 +1,4 @@
-"""What a release needs of the place where the two sides run: pipelines/control/deploy/backend.py.
+"""The interface that a release needs of the place where the two sides run.
 
 One protocol with two kinds of place: two local sides behind HAProxy, and AWS. The suite in
 tests/harness/backend_conformance.py holds for every one of them.
@@ -48,7 +48,7 @@ class CannotReplayError(Exception):
 
 
 class Deployed(Struct, frozen=True, kw_only=True):
-    """What code a side has."""
+    """The code of a side: its version, and whether any of it runs."""
 
     version: str = ""
     """The version that runs, or that ran last on a parked side; empty if there never was one."""
@@ -82,7 +82,7 @@ class Readiness(Struct, frozen=True, kw_only=True):
 
 
 class Proof(Struct, frozen=True, kw_only=True):
-    """What became of events that were sent through one side only, as far as it is known."""
+    """The outcome, as far as it is known, of events that were sent through one side only."""
 
     sent: int = 0
     """Events that the side acknowledged."""
@@ -100,11 +100,11 @@ class Proof(Struct, frozen=True, kw_only=True):
     """Those that the side did not take, or that became dead letters or went to quarantine."""
 
     examples: Sequence[str] = ()
-    """What is wrong, in words, of some of them."""
+    """Faults of some of the events, in words."""
 
 
 class Rating(Struct, frozen=True, kw_only=True):
-    """What a load test found."""
+    """The result of a load test."""
 
     version: str
     events_per_second: float
@@ -153,7 +153,7 @@ class SideMinute(Struct, frozen=True, kw_only=True):
 
 
 class Remains(Struct, frozen=True, kw_only=True):
-    """What a side took and has not settled."""
+    """Records and events that a side took and has not settled."""
 
     lag: dict[str, int]
     """By consumer group of the chain, records that are not read yet; a group that is missing is not known."""
@@ -173,7 +173,7 @@ class Backend(Protocol):
         ...
 
     def deployed(self, side: str) -> Deployed:
-        """What code a side has."""
+        """A side's version, and whether it is parked."""
         ...
 
     def obstacles(self, side: str, version: str) -> Sequence[Obstacle] | None:
@@ -222,7 +222,7 @@ class Backend(Protocol):
         ...
 
     def readable_positions(self, side: str) -> Positions:
-        """As `positions`, without the queries whose checkpoints cannot be understood."""
+        """As `positions`, but leaves out queries with a checkpoint that cannot be decoded."""
         ...
 
     def restore(self, side: str, positions: Positions, *, replayed: Positions | None, fence: int) -> None:
@@ -273,7 +273,7 @@ class Backend(Protocol):
         ...
 
     def pinned(self) -> Pinned:
-        """Whose events go to a side whatever the weights are."""
+        """By tenant, the side that takes its events now, whatever the weights are."""
         ...
 
     def unroutable(self, tenants: Sequence[str]) -> str:
@@ -292,7 +292,7 @@ class Backend(Protocol):
         ...
 
     def remains(self, side: str) -> Remains:
-        """What a side has still to settle."""
+        """Records and events that a side has still to settle."""
         ...
 
     def dead_letters(self, side: str) -> Mapping[str, int] | None:
@@ -303,7 +303,7 @@ class Backend(Protocol):
         ...
 
     def stability(self, side: str, since: int = 0) -> Stability:
-        """What observe says of a side; SILENT if it does not answer. Raises nothing.
+        """Observe's judgement of a side; SILENT if it does not answer. Raises nothing.
 
         What happened before the epoch minute `since` does not count; 0 for all.
         """

@@ -20,7 +20,7 @@ from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 _CALM = Stability(stable=True)
-"""Of a side whose health is not asked, or that runs nothing which could be unstable."""
+"""The health of a side if it is not asked for, or if the side runs nothing that could be unstable."""
 
 
 class Store(Protocol):
@@ -36,7 +36,7 @@ class Store(Protocol):
 
 
 class Permissions(Protocol):
-    """What may be done to the sides: pipelines.control.deploy.hands."""
+    """Permission to act on the sides: pipelines.control.deploy.hands."""
 
     def take(self, release: Release) -> Sequence[str]:
         """Why the present step has to wait; empty if it may begin."""
@@ -108,7 +108,7 @@ class Deployer:
 
 
 def health_of(backend: Backend, release: Release, side: str) -> Stability:
-    """What counts as a side's health for the present step.
+    """A side's health, as it counts for the present step.
 
     Of the target, only what happened since its code was started: alarms about the version before it, which
     may be the bad one that this release replaces, stay open for up to an hour.

@@ -12,11 +12,11 @@ from shared.contracts.releases import Release
 from shared.dynamodb.activity_register import LEASE_SECONDS, ActivityRegister, LostError, Waits
 
 Health = Callable[[Release, str], Stability]
-"""What counts as a side's health for the present step of a release."""
+"""A side's health, as it counts for the present step of a release."""
 
 
 class Hands:
-    """What the deployer may do to the sides now. Safe to call from any thread; methods raise StoreError."""
+    """The deployer's permissions on the sides, as activities. Thread-safe; methods raise StoreError."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Hands:
             )
 
     def held(self, side: str) -> Activity | None:
-        """What is held of a side, as far as it is known."""
+        """The activity that is held on a side, as far as it is known; None without one."""
         with self._lock:
             return self._held.get(side)
 

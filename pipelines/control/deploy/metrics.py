@@ -12,7 +12,7 @@ from shared.runtime.process_metrics import process_registry
 
 
 class DeployMetrics:
-    """What is counted, in a registry of its own."""
+    """Gauges of the newest release and of this process, in a registry of their own."""
 
     def __init__(self, clock: Clock) -> None:
         """By `clock`, so that the time in a step goes on while the table is away."""

@@ -217,7 +217,7 @@ class Operations:
         return self._drained(release, seen, release.faulty)
 
     def _drained(self, release: Release, seen: Seen, side: str) -> Seen:
-        """What is left of a side, and its dead letters, which are counted once it has read everything."""
+        """Add to `seen` what is left of a side and, once it has read everything, its dead letters."""
         seen = replace(seen, remains=self._emptied(release, side))
         if seen.remains is None or sufficiency.left(seen.remains, retries=False):
             return seen

@@ -1,4 +1,4 @@
-"""What a step forward waits for because it passes by itself: brokers or machines that are being patched."""
+"""Patching of brokers or machines: a step forward waits for its end, as it passes by itself."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -22,7 +22,7 @@ class _Answer(Struct, frozen=True):
 
 
 class Patches:
-    """What the place said of the present step. Belongs to one thread; methods raise no BackendError."""
+    """The place's answer for the present step. Belongs to one thread; methods raise no BackendError."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend

@@ -1,4 +1,4 @@
-"""What a release is asked for at each step, and how long it may take. Pure."""
+"""Rules for each step of a release, and how long it may take. Pure."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -95,7 +95,7 @@ def needs_health(release: Release, side: str) -> bool:
     """Whether the side has to be stable for the present step.
 
     Not the side that traffic leaves: whatever it has is a reason to leave it, and it is parked once losses
-    and doubles are settled, or as it is if it is broken. Not one whose code is only just being started,
+    and doubles are settled, or as it is if it is broken. Not one on which code is only being started,
     either, nor in a step that only looks on; nor at the end of a burst: both sides have traffic already, and
     what is left of it has to go to one of them. Not on the way back, which no health delays: to ask a side
     that does not answer would.
@@ -130,7 +130,7 @@ def percent(release: Release, policy: Policy) -> int | None:
 
 
 def pinned(release: Release) -> Mapping[str, str]:
-    """Whose events the present step sends to a side whatever the weights are, if it sets weights."""
+    """By tenant, the target for those that the present step pins to it; empty unless it is CANARY."""
     tenants = release.canary_tenants if release.step is Step.CANARY else ()
     return dict.fromkeys(tenants, release.target)
 

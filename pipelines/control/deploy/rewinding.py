@@ -42,13 +42,13 @@ def rewind(changing: Callable[[], Backend], release: Release) -> str:
 
 
 def stood(left_at: Positions, snapshot: Positions) -> tuple[Positions, Sequence[str]]:
-    """Where a side goes on, and the queries whose checkpoints are spoilt: those go to the snapshot.
+    """Where a side goes on, and the queries with a spoilt checkpoint: those go to the snapshot.
 
     So nothing is lost, though what those had read since is read again. It says the same after a checkpoint
     was made anew, which could then be read.
 
     Args:
-        left_at: where the side was stopped, without the queries whose checkpoints cannot be understood.
+        left_at: where the side was stopped, without queries with a checkpoint that cannot be decoded.
         snapshot: where it stood before.
     """
     spoilt = sorted(query for query in snapshot.queries if _is_spoilt(query, left_at, snapshot))

@@ -142,7 +142,7 @@ class Deploy:
         self._shown_at, self._shown_of = self._monotonic(), shown_of
 
     def _let_go(self) -> None:
-        """What is under way goes on with the next process; it need not wait for activities."""
+        """End the activities if it leads: the next process goes on without waiting for them."""
         if not self._leads:
             return
         try:

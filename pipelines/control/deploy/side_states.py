@@ -1,4 +1,4 @@
-"""What the deployer says of both sides in the table, for people: `hifi sides`."""
+"""The deployer's report on both sides in the table, for people: `hifi sides`."""
 
 from collections.abc import Iterator
 from contextlib import suppress

@@ -1,6 +1,6 @@
 """Keeps a process from writing to observe's table once a later one has begun with it.
 
-The cluster replaces an observe whose node it cannot reach, and that one may run on. Written by both, the
+The cluster replaces an observe on a node out of reach, and the old one may run on. Written by both, the
 state of a minute could be older than the stored position in the ledger: what is between would count as lost.
 """
 

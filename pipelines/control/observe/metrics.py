@@ -60,7 +60,7 @@ class ObserveMetrics:
                 self._watched.labels(tally.tenant).inc(counts.events)
 
     def forget_deleted(self, destinations: Container[TenantName], now_ms: int) -> None:
-        """Drop the series of what is none of these destinations, once it was scraped for a while."""
+        """Drop the series of destinations that are not among these, once they were scraped for a while."""
         kept_ms = {
             key: at_ms
             for key, at_ms in self._counted_ms.items()

@@ -12,7 +12,7 @@ from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 WINDOW_MS = STORED_MS
-"""What is read again at the start: earlier uses are in the table."""
+"""How far back `key_usage` is read again at the start, milliseconds: earlier uses are in the table."""
 
 
 class KeyUsageWriter:

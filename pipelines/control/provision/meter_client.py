@@ -1,4 +1,4 @@
-"""What observe says of a pipe and of its side, for ramp-ups."""
+"""Asks observe for a pipe's card and its side's stability, for ramp-ups."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -33,7 +33,7 @@ class MeterClient:
         return SILENT if self._http is None else asked_stability(self._http, partial(_no_answer, PATH))
 
     def pipe(self, tenant: str, pipe: str, since_ms: int) -> PipeCard | None:
-        """What became of a pipe's events since a step began; None if observe does not answer.
+        """The card of a pipe's events since a step began; None if observe does not answer.
 
         Args:
             tenant: the pipe's.

@@ -11,7 +11,7 @@ from shared.runtime.process_metrics import process_registry
 
 
 class ProvisionMetrics:
-    """What is counted, in a registry of its own."""
+    """The provisioner's metrics, in their own registry."""
 
     def __init__(self) -> None:
         self.registry = into = process_registry("provision")

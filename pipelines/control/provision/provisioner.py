@@ -80,7 +80,7 @@ class Provisioner:
         self._statuses, self._nodes, self._metrics, self._clock = statuses, nodes, metrics, clock
         self._rollouts, self._ramps = rollouts, ramps
         self._said: tuple[int, Entries, Usage] | None = None
-        """What the status in the table was made from: the catalogue's version, the topic, its use."""
+        """The inputs of the status in the table: the catalogue's version, the topic, its use."""
 
         self._reader = CatalogueReader(table)
         self._ramping, self._opened = Memo(_ramping), Memo(_opened)
@@ -161,7 +161,7 @@ class Provisioner:
         self._said = (at, entries, used)
 
     def _adopt_once(self) -> None:
-        """Take over a side whose documents were published before there was a table."""
+        """Take over a side that published its documents before there was a table."""
         if self._adopted or self._table.is_adopted(self._side):
             self._adopted = True
             return

@@ -11,7 +11,7 @@ from shared.contracts.diamond.stability import Stability
 from shared.dynamodb.activity_register import LEASE_SECONDS, ActivityRegister, LostError, Waits
 
 _STABLE: Final = Stability(stable=True)
-"""What each side's own card says of it: without that no step up is asked for."""
+"""The health that each side's own card reports: without that no step up is asked for."""
 
 
 class Granted(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""What the `config` topic lacks of what customers want, and which of it may be published now. Pure."""
+"""The differences of the `config` topic from what customers want, and which may be published now. Pure."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final
@@ -27,7 +27,7 @@ LIVE_MS: Final = LIVE_SECONDS * 1_000
 
 
 def wanted(stored: Iterable[StoredDocument], published: Entries) -> Entries:
-    """What the topic should hold: the customers' current documents, and hifi's own as they are published.
+    """The entries that the topic should hold: customers' current documents, and hifi's own as published.
 
     Before names were each tenant's own, keys had no tenant: hifi's own documents that are still under such a
     key move to their present one.
@@ -44,7 +44,7 @@ def wanted(stored: Iterable[StoredDocument], published: Entries) -> Entries:
 
 
 class Difference(Struct, frozen=True, kw_only=True):
-    """What keeps the topic from being what is wanted."""
+    """The changes that bring the topic to what is wanted."""
 
     changed: Entries
     """To be published at once."""
@@ -62,7 +62,7 @@ class Difference(Struct, frozen=True, kw_only=True):
 
 
 def difference(wanted_entries: Entries, published: Entries) -> Difference:
-    """What to publish. A source that only moves to another key is open already, and stays so."""
+    """The changes to publish. A source that only moves to another key is open already, and stays so."""
     lacking = {key: entry for key, entry in wanted_entries.items() if not same(published.get(key), entry)}
     sources = (each.document for each in published.values() if isinstance(each.document, Source))
     open_sources = {document_key(source) for source in sources}
@@ -79,7 +79,7 @@ def difference(wanted_entries: Entries, published: Entries) -> Difference:
 
 
 def compared(stored: Iterable[StoredDocument], published: Entries) -> Difference:
-    """What the topic lacks of the customers' current documents."""
+    """The changes that bring the topic to the customers' current documents."""
     return difference(wanted(stored, published), published)
 
 
@@ -141,7 +141,7 @@ def due(
 
 
 def adopted(published: Entries, now_ms: int) -> list[StoredDocument]:
-    """What a side published before there was a table, as the table's first versions."""
+    """Customers' documents that a side published before there was a table, as the table's first versions."""
     return [
         StoredDocument(
             tenant=entry.document.tenant,

@@ -23,17 +23,17 @@ FRESH_MS: Final = 60_000
 """A card older than this is silence."""
 
 GONE_MS: Final = 600_000
-"""A side whose card is older than this is taken for switched off."""
+"""A side with a card older than this is taken for switched off."""
 
 _SILENT: Final = "the meter does not answer"
 _OPERATED: Final = "is being worked on by its operator"
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    """What is known of a pipe since the present step began, over all sides."""
+    """A pipe's figures since the present step began, over all sides, and the obstacle to a step up."""
 
     events: int = 0
-    """Events whose delivery was tried, of minutes that are complete."""
+    """Events that hifi has tried to deliver, of minutes that are complete."""
 
     good: int = 0
     dead: int = 0

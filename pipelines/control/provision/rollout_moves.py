@@ -1,4 +1,4 @@
-"""What one look decides for a pipe's ramp-up, and which of that are steps up. Pure."""
+"""The decision of one look for a pipe's ramp-up, and whether it is a step up. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import Self
@@ -32,7 +32,7 @@ class Move(Struct, frozen=True, kw_only=True):
 
     @property
     def rises(self) -> bool:
-        """Whether it is a step up. A pipe's first share is none: nodes get it with the pipe."""
+        """Whether it is a step up. A pipe's first share is not one: nodes get it with the pipe."""
         return self.after.step > self.state.step
 
     def waiting(self, obstacle: str, now_ms: int) -> Self:
@@ -48,7 +48,7 @@ def moved(
     cards: Mapping[str, RolloutCard],
     now_ms: int,
 ) -> Move:
-    """What becomes of a ramp-up now.
+    """The move of a ramp-up now, which may be to the same state.
 
     Args:
         key: `state_key` of the pipe.

@@ -1,4 +1,4 @@
-"""What a version says of records and checkpoints that another one wrote. Pure."""
+"""A version's answer about records and checkpoints that another one wrote. Pure."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -16,7 +16,7 @@ BROKERS_SILENT: Final = 75
 
 
 class Reading(Struct, frozen=True, kw_only=True):
-    """What became of a recording."""
+    """The result of reading a recording with one version."""
 
     refused: dict[str, int] = {}
     """By topic, how many of its records the node that reads it cannot use."""
@@ -25,7 +25,7 @@ class Reading(Struct, frozen=True, kw_only=True):
     """By topic, how many there were."""
 
     checkpoints: list[str] = []
-    """What of the checkpoints this version cannot go on from, a sentence each."""
+    """Why this version cannot go on from the checkpoints, a sentence each; empty if it can."""
 
     @property
     def reads_all(self) -> bool:
@@ -34,7 +34,7 @@ class Reading(Struct, frozen=True, kw_only=True):
 
 
 def more_refused(new: Reading, old: Reading) -> Sequence[str]:
-    """What a version refuses that the one which serves does not, in words."""
+    """Records and checkpoints that a version refuses though the one that serves does not, in words."""
     found = [
         f"refuses {count} of {new.records[topic]} records of {topic}; the version that serves refuses "
         f"{old.refused.get(topic, 0)}"

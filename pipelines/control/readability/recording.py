@@ -1,4 +1,4 @@
-"""What a side has written: the last records of the topics that another version has to read, and where its
+"""A recording of a side: the last records of the topics that another version has to read, and where its
 queries stand.
 """
 

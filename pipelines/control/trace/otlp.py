@@ -23,7 +23,7 @@ _SAMPLED: Final = TraceFlags(TraceFlags.SAMPLED)
 
 
 class Outcome(Enum):
-    """What became of spans that were sent."""
+    """The result of sending spans to the receiver."""
 
     ACKNOWLEDGED = auto()
     REFUSED = auto()

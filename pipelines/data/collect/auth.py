@@ -8,7 +8,7 @@ _FIX = "send Authorization: Bearer <write key> with a write key of a source that
 
 
 def authenticate(authorization: bytes | None, catalogue: Catalogue) -> tuple[Source, str]:
-    """The source whose write key an `Authorization` header carries, and the key's digest.
+    """The source of the write key in an `Authorization` header, and the key's digest.
 
     Raises:
         RefusedError: 401, the key is missing or unknown.

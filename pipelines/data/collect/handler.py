@@ -33,7 +33,7 @@ _TURN_BYTES: Final = 64 * 1024
 """Bytes of events that are validated before other requests get a turn: about 1 ms of usual ones."""
 
 _EVENT_BYTES: Final = 256
-"""What each event counts of a turn beside its bytes."""
+"""Bytes that each event counts for in a turn, beside its own."""
 
 _COSTS_AN_EVENT: Final = frozenset((400, 408, 413))
 """Statuses of a request that is refused for its body."""

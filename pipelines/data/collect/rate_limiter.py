@@ -32,7 +32,7 @@ class RateLimiter:
     def retry_after(self, source: TenantName, rate: float | None, events: int) -> int:
         """Whole seconds the sender has to wait; 0 lets the events pass, and counts them.
 
-        A source whose rate was changed starts with a full bucket.
+        After a change of its rate, a source starts with a full bucket.
 
         Args:
             source: its tenant and name.

@@ -111,7 +111,7 @@ def event_headers(item: Column, copied: Column) -> Column:
 
 
 def _trace_header(item: Column, copied: Column) -> Column:
-    """The traceparent of an event that hifi samples and whose client sent none; otherwise nothing."""
+    """The traceparent of an event that hifi samples, if its client sent none; otherwise nothing."""
     tenant = header_value(copied, copied["key"], h.TENANT)
     own = text_header(h.TRACEPARENT, own_traceparent(tenant, item["id"]))
     without = fn.try_element_at(item["headers"], fn.lit(h.TRACEPARENT)).isNull()

@@ -149,7 +149,7 @@ class RetryService:
         return not self._uncommitted
 
     def _pause_full_queues(self) -> None:
-        """Pause partitions whose queue is full; resume those that have room again."""
+        """Pause partitions with a full queue; resume those that have room again."""
         full = {each for each, queue in self._queues.items() if queue.full} - self._paused
         low = {each for each, queue in self._queues.items() if queue.low} & self._paused
         if full:

@@ -25,7 +25,7 @@ def build(spark: SparkSession, settings: SparkSettings) -> StreamingQuery:
 def prepare(spark: SparkSession, settings: SparkSettings) -> PreparedQuery:
     """The query, not started, and the workers that read its pipes, one more than a batch needs.
 
-    Until it is started it does not speak for the query at work, whose batch may have older pipes.
+    Until it is started it does not speak for the query at work: the batch of that one may have older pipes.
     """
     silent = pipes(spark, settings, speaks=False)
     return PreparedQuery(

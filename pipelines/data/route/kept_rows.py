@@ -1,4 +1,4 @@
-"""The rows of all sources, of which a batch compiles only those whose pipes changed."""
+"""The rows of all sources; a batch compiles only those with pipes that changed."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence

@@ -109,7 +109,7 @@ def open_alternatives(alternatives: Column, bucket: Column, values: Column) -> C
 
 
 def matching_pipes(alternatives: Column, data: Column) -> Column:
-    """The names of the pipes whose alternatives match the data, each once.
+    """The names of the pipes with an alternative that matches the data, each once.
 
     `data` is only computed if one of the alternatives has a condition on it.
     """

@@ -42,7 +42,7 @@ class Event(EventContent, gc=False):
 
     @property
     def delivered_keys(self) -> tuple[bytes, ...]:
-        """What is remembered of its delivery. After one of a replay, no copy from before it is sent."""
+        """The keys remembered of its delivery. After one of a replay, no copy from before it is sent."""
         return (self.key,) if self.replay is None else (self.dedup_key, self.key)
 
     @property

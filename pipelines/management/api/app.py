@@ -63,7 +63,7 @@ _AWAY_SECONDS = "2"
 
 
 class Parts(Struct, frozen=True, kw_only=True):
-    """What the application is made of."""
+    """The stores, clients, guards and limits that the application is built from."""
 
     documents: Documents
     source_keys: SourceKeys
@@ -234,7 +234,7 @@ def _refused_body(error: BodyRefusedError) -> ASGIApp:
 
 
 def _methods(request: Request) -> set[str]:
-    """What all routes of a path take."""
+    """The methods of all routes that match a request's path."""
     found = (route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE)
     return {method for route in found for method in getattr(route, "methods", None) or ()}
 

@@ -50,7 +50,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
 
 class Replayed(Struct, frozen=True, kw_only=True):
-    """What a replay did, or would do."""
+    """The effect of a replay, or of a dry run."""
 
     matching: int
     """Letters found that were not replayed before."""

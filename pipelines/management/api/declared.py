@@ -1,4 +1,4 @@
-"""What the OpenAPI description says of every route beside its path."""
+"""Declarations of routes for the OpenAPI description, beside their paths: parameters, statuses, bodies."""
 
 from typing import Annotated, Any, Final
 

@@ -45,7 +45,7 @@ SideStatuses = Mapping[str, DocumentStatus]
 
 
 class Written(Struct, frozen=True, kw_only=True):
-    """What a write did, or would do."""
+    """The effect of a write, or of a dry run."""
 
     versions: Sequence[StoredDocument]
     keys: Mapping[DocumentKey, str]
@@ -210,9 +210,9 @@ class Documents:
         """Read and write, again if another write of a document `seen` came in between.
 
         Args:
-            tenant: whose documents they are.
+            tenant: the owner of the documents.
             attempt: reads, and writes what follows from it.
-            seen: documents whose expected version is the one that `attempt` read, not the caller's.
+            seen: documents for which `attempt` expects the version that it read itself, not the caller's.
         """
         for _ in range(_TRIES - 1):
             try:
@@ -253,7 +253,7 @@ def _with_keys(
 
 @contextmanager
 def _refused() -> Iterator[None]:
-    """What the table refuses, as problem details."""
+    """Turn the table's refusals into problem details."""
     try:
         yield
     except VersionConflictError as error:

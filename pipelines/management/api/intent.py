@@ -46,7 +46,7 @@ def within(tenant: str, raw: object, key: DocumentKey | None = None) -> object:
 
 
 def named(raw: object) -> DocumentKey:
-    """What a document of a bundle is called; what is no name is refused when it is read."""
+    """The kind and name that a document of a bundle states; invalid ones are refused when it is read."""
     fields = raw if isinstance(raw, dict) else {}
     return DocumentKey(str(fields.get("kind"))[:80], str(fields.get("name"))[:80])
 

@@ -1,4 +1,4 @@
-"""What is known of a source's write keys beside its document: who made each, and when it was last used."""
+"""Notes on a source's write keys beside its document: who made each, and when it was last used."""
 
 from collections.abc import Mapping
 
@@ -18,7 +18,7 @@ _log = get_logger(__name__)
 
 
 class KeyNote(Struct, frozen=True, kw_only=True):
-    """What the table holds of a key beside the document."""
+    """A key's row in the table, beside the source's document."""
 
     label: str
     last_four: str

@@ -20,7 +20,7 @@ from shared.transformation.pipe_transform import PipeTransform, TransformError, 
 
 _log = get_logger(__name__)
 _HASH_KEY: Final = secrets.token_bytes(32)
-"""Instead of the tenant's own key, which only transmit knows. Nobody knows it: from a known one, guesses of a
+"""Instead of the tenant's own key, which only transmit knows. It is random: with a known key, guesses of a
 masked value could be checked."""
 
 _RECOGNISED: Final = (h.CE_ID, h.CE_SOURCE, h.CE_TYPE, h.CE_TIME)

@@ -1,4 +1,4 @@
-"""What observe answers about one tenant, passed on as it is, and about the side."""
+"""Client of observe: its answers about one tenant, passed on as they are, and about the side."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -29,7 +29,7 @@ class ObserveClient:
         self._http = None if url is None else _client(url)
 
     def get(self, tenant: str, path: str, query: Mapping[str, str | None]) -> bytes:
-        """What observe answers to GET `path` about a tenant, from memory or its tables: JSON.
+        """Observe's answer to GET `path` about a tenant, from memory or its tables: JSON.
 
         Raises:
             ProblemError: 400 as observe says it, 503 if it does not answer within about five seconds.

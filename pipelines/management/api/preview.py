@@ -1,4 +1,4 @@
-"""What a pipe would make of an event, by the code that route and transmit run. Pure."""
+"""A preview of a pipe's effect on an event, by the code that route and transmit run. Pure."""
 
 import base64
 from collections.abc import Mapping, Sequence
@@ -62,7 +62,7 @@ def _data(item: CollectedItem) -> bytes | None:
 
 
 def preview(pipe: Pipe, event: PreviewEvent, destination: Destination | None, now_ms: int) -> dict[str, Any]:
-    """What the pipe would do with the event.
+    """The effect that the pipe would have on the event.
 
     Args:
         pipe: it need not be saved.

@@ -14,7 +14,7 @@ _STEP: Final = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
 
 
 class FieldError(Struct, frozen=True, kw_only=True):
-    """What is wrong with one field."""
+    """One invalid field, with the fix."""
 
     document: str
     """`kind/name`."""
@@ -82,7 +82,7 @@ def tenant_busy(retry_seconds: int) -> ProblemError:
 
 
 def no_brokers() -> NotBegunError:
-    """The server is of no side whose topics it could read."""
+    """The server belongs to no side, so there are no topics that it could read."""
     return NotBegunError("this server has no brokers: its operator sets HIFI_BOOTSTRAP")
 
 

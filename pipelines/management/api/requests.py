@@ -1,4 +1,4 @@
-"""What a request asks for: conditions, cursors, bodies. Pure."""
+"""Parsers for the parts of a request: conditions, cursors, bodies. Pure."""
 
 import base64
 import binascii
@@ -35,7 +35,7 @@ class Condition(Struct, frozen=True):
 
 
 def condition(if_match: str | None, if_none_match: str | None) -> Condition:
-    """What a write's headers ask for.
+    """The condition in a write's headers.
 
     Raises:
         ProblemError: 428 without a condition, 400 for one that cannot be read.

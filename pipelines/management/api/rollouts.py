@@ -1,4 +1,4 @@
-"""The ramp-ups of pipes: what they show, and what somebody asks of them."""
+"""The rollouts of pipes: their state as it is shown, and the actions that callers ask for."""
 
 from http import HTTPStatus
 from typing import Any, Final

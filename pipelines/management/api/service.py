@@ -49,7 +49,7 @@ def issuer_of(settings: ApiSettings, clock: Clock) -> tuple[Verifier, ClaimNames
 
 
 def parts_of(settings: ApiSettings, table: DocumentTable, tokens: TokenStore, clock: Clock) -> Parts:
-    """What the application is made of."""
+    """The parts of the application, built from its settings."""
     place = (settings.documents_table, settings.documents_endpoint)
     observe, tails = ObserveClient(settings.observe_url), TailFeed(settings.bootstrap)
     members = MemberStore(*place)

@@ -1,4 +1,4 @@
-"""Feeds live tails: one consumer of `outbound` for all of a process, there only while somebody watches."""
+"""Feeds live tails: one consumer of `outbound` for all of a process, there only while a tail is open."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""What the routes answer. Pure."""
+"""The answers of the routes. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
@@ -37,7 +37,7 @@ def page_of(
     one begins.
 
     Raises:
-        ProblemError: 400 if the limit is no number of items, or the cursor names none of the items.
+        ProblemError: 400 if the limit is not from 1 to MOST_LISTED, or the cursor names none of the items.
     """
     most = requests.MOST_LISTED if limit is None else requests.limit(limit)
     names = [name(each) for each in items]
@@ -88,7 +88,7 @@ def changes(
     *,
     dry_run: bool,
 ) -> dict[str, Any]:
-    """What a write did, or would do, to each document."""
+    """The effect of a write, or of a dry run, on each document."""
     added = {each.key: each for each in versions}
     items = []
     for key in asked:

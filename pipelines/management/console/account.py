@@ -1,4 +1,4 @@
-"""What one session's token sees of the management API."""
+"""The management API as one session's token sees it."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
@@ -215,14 +215,14 @@ class Account:
         return ApiClient.decoded(answer, ReplayCounts)
 
     async def attempt(self, tenant: str, pipe: Document, event: Raw) -> Attempt:
-        """What a pipe, which need not be saved, would do with an event of JSON."""
+        """The result of trying an event of JSON on a pipe, which need not be saved."""
         path = path_of("tenants", tenant, "try")
         answer = await self._client.send(self._token, "POST", path, {"event": event, "pipe": pipe})
         (found,) = ApiClient.decoded(answer, Attempts).items
         return found
 
     async def tail(self, tenant: str, pipe: str) -> AsyncGenerator[Message | None, None]:
-        """What a live tail says; None for a sign of life."""
+        """The messages of a live tail; None for a sign of life."""
         reader = MessageReader()
         path = path_of("tenants", tenant, "pipes", pipe, "tail")
         async with aclosing(self._client.stream(self._token, path)) as parts:

@@ -24,7 +24,7 @@ NEW: Final = {"If-None-Match": "*"}
 
 
 class FieldError(Struct, frozen=True, kw_only=True):
-    """What is wrong with one field of a document."""
+    """One invalid field of a document, with the fix."""
 
     pointer: str
     detail: str
@@ -135,7 +135,7 @@ class MadeToken(Struct, frozen=True, kw_only=True):
 
 
 class MadeAccess(Struct, frozen=True, kw_only=True):
-    """What a removed member had made that gives access."""
+    """Tokens and invitations that a removed member had made; they give access unless `revoked`."""
 
     tokens: list[MadeToken] = []
     invitations: list[Invitation] = []
@@ -149,7 +149,7 @@ class NewInvitation(Struct, frozen=True, kw_only=True):
 
 
 class Redeemed(Struct, frozen=True, kw_only=True):
-    """What an invitation gave."""
+    """The membership that an invitation gave."""
 
     id: str
     """Of the person, or of the personal token."""
@@ -216,7 +216,7 @@ class ApiClient:
         await self._streams.aclose()
 
     async def whoami(self, token: str) -> Identity:
-        """Whose token it is; a ProblemError with status 401 if nobody's."""
+        """The identity of a token's holder; a ProblemError with status 401 if the token is not valid."""
         return self.decoded(await self.send(token, "GET", path_of("whoami")), Identity)
 
     async def redeem(self, token: str, invitation: str) -> Redeemed:

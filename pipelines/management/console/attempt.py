@@ -41,7 +41,7 @@ class AttemptProblem(Struct, frozen=True, kw_only=True):
 
 
 class Attempt(Struct, frozen=True, kw_only=True):
-    """What a pipe would do with an event."""
+    """The effect that a pipe would have on an event."""
 
     pipe: str
     sample: SampleView

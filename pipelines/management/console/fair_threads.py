@@ -19,7 +19,7 @@ class FairThreads:
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def run(self, person: str, work: Callable[[], T]) -> T:
-        """What `work` gives, or the error that it raises."""
+        """Return the result of `work`, or raise its error."""
         turn = self._turns.get(person)
         if turn is None:
             self._turns[person] = turn = asyncio.Lock()

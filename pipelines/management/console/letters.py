@@ -53,7 +53,7 @@ class LetterPage(Struct, frozen=True, kw_only=True):
 
 
 class ReplayCounts(Struct, frozen=True, kw_only=True):
-    """What a replay did, or would do."""
+    """The counts of a replay, or of a dry run."""
 
     matching: int
     replayed_before: int
@@ -75,7 +75,7 @@ class LetterQuery(Struct, frozen=True, kw_only=True):
 
 
 def query_of(asked: Mapping[str, str]) -> LetterQuery:
-    """What the address of a page asks for."""
+    """The query in the address of a page."""
     conditions = {name: text for name in CONDITIONS if (text := asked.get(name, "").strip())}
     return LetterQuery(
         conditions=conditions, cursor=asked.get("cursor", ""), replayed_too=asked.get("all") == "true"

@@ -27,7 +27,7 @@ def brand(note: str) -> Markup:
 
 
 def failed(text: str) -> Markup:
-    """What is shown instead of a page that cannot be."""
+    """The notice in place of a page that cannot be shown."""
     return joined(tag("h2", "This cannot be shown"), tag("p", text, role="alert"))
 
 

@@ -27,7 +27,7 @@ _log = get_logger(__name__)
 
 @dataclass(frozen=True)
 class View:
-    """What a page shows: a tenant, and the hours of the charts."""
+    """The scope of a page: a tenant, and the hours of the charts."""
 
     tenant: str
     hours: int

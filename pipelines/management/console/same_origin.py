@@ -1,4 +1,4 @@
-"""Refuses requests and websockets that another site's page sends: browsers say whose page it was.
+"""Refuses requests and websockets that another site's page sends: browsers name the page's origin.
 
 NiceGUI takes clicks over a websocket and accepts any origin, and a browser sends cookies with it. This is the
 guard against cross-site request forgery.

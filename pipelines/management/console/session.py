@@ -38,7 +38,7 @@ class Membership(Struct, frozen=True, kw_only=True):
 
 
 class Identity(Struct, frozen=True, kw_only=True):
-    """What the API says of a token."""
+    """A token's holder and roles, as the API states them."""
 
     id: str
     role: str | None = None

@@ -94,7 +94,7 @@ def withdraw_invitation(
 
 
 def _say_made(made: Any) -> None:
-    """What the member made, and whether it goes on working."""
+    """Print the tokens and invitations that the member made, and whether they go on working."""
     for each in made["tokens"]:
         _say_one(f"token {each['id']}, {each['role']}", each, made, f"hifi tokens revoke {each['id']}")
     for each in made["invitations"]:

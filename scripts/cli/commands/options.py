@@ -25,7 +25,7 @@ Server = Annotated[
         "`hifi login`; `local` is the side in the folder of --data.",
     ),
 ]
-"""Whose documents: see `scripts.local.client.documents.documents_at`."""
+"""The documents that a command is about; see `scripts.local.client.documents.documents_at`."""
 
 SideFolder = Annotated[
     Path | None,
@@ -60,7 +60,7 @@ class Kind(StrEnum):
 
 
 class MemberRole(StrEnum):
-    """What a member may do; each may all that the ones before it may."""
+    """Roles of a member; each may do all that the ones before it may."""
 
     VIEWER = "viewer"
     EDITOR = "editor"

@@ -42,7 +42,7 @@ def revert(
 
 
 def _explained(error: RefusedError, former: StoredDocument) -> OperatorError:
-    """What is wrong with a version, at its line."""
+    """The problems of a version, each at its line; the refusal itself if it names no field of the version."""
     assert former.document is not None
     text = to_yaml([Entry(version=former.version, document=former.document)])
     shown = without_file(former.document, f"{former.key} version {former.version}", text)

@@ -61,7 +61,7 @@ def _show(state: Any, steps: Sequence[float]) -> None:
 
 
 def _present(state: Any) -> Text:
-    """What it is doing, why, since when and until when."""
+    """The state of the current step, its reason, its start, and the earliest time of the next step."""
     reason = f": {printable(state['reason'])}" if state["reason"] else ""
     following = "" if state["next_ms"] is None else f", next step from {_moment(state['next_ms'])} on"
     return Text(f"<- {state['state']}{reason} (since {_moment(state['since_ms'])}{following})")

@@ -17,7 +17,7 @@ GROUP = typer.Typer(no_args_is_help=True)
 
 
 class Role(StrEnum):
-    """What a token may do; each may all that the ones before it may."""
+    """Roles of a token; each may do all that the ones before it may."""
 
     VIEWER = "viewer"
     EDITOR = "editor"

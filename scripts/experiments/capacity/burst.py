@@ -69,7 +69,7 @@ class Opening(Struct, frozen=True, kw_only=True):
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """What became of a burst, on the side that has more of it."""
+    """The outcome of a burst on the side that has more of it."""
 
     p95: list[float]
     """By second of sending, seconds."""
@@ -102,7 +102,7 @@ class Scenario(Struct, frozen=True, kw_only=True):
     opening: Opening | None = None
 
     def load(self, now: float, other: float) -> float:
-        """What this side has to do, in warm pods; `other` is the other side's share of it."""
+        """The load of this side, in warm pods; `other` is the other side's share of the burst."""
         return self.burst.rate(now) * (1 - other) * self.tier.pods_at_peak
 
 
@@ -177,7 +177,7 @@ def _p95(edges: Vector, arrived: Vector, served: Vector, capacity: float, latenc
     left = arrived[-1] - served[-1]
     served_at = np.append(edges, edges[-1] + left / max(capacity, 1e-9))
     waits = np.maximum(np.interp(arrived, np.append(served, arrived[-1]), served_at) - edges, 0.0)
-    waits[arrived - served < 1e-9] = 0.0  # rounding is no wait
+    waits[arrived - served < 1e-9] = 0.0  # a rounding error is not a wait
     lags, each = latency.quantiles(), int(1 / STEP)
     rows = waits[: len(waits) // each * each].reshape(-1, each)
     found = np.quantile(rows[:, :, None] + lags, 0.95, axis=(1, 2), method="inverted_cdf")

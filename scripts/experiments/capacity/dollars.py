@@ -1,4 +1,4 @@
-"""What a side costs a month, by line, in US dollars. Pure."""
+"""The monthly cost of a side, by line, in US dollars. Pure."""
 
 import math
 from typing import Final
@@ -41,7 +41,7 @@ def pod(facts: Facts) -> float:
 
 
 def larger_brokers(facts: Facts, brokers: Brokers) -> float:
-    """What a side's brokers and their first volumes cost beyond three of the smallest, dollars a month."""
+    """The cost of a side's brokers and their first volumes beyond three of the smallest, dollars a month."""
     cores = brokers.cores - _SMALLEST_BROKERS * _SMALLEST_BROKER_CORES
     volumes = (brokers.count - _SMALLEST_BROKERS) * facts["broker_first_volume"]
     return cores * facts["broker_core_hour"] * _HOURS + volumes * facts["volume_month"]

@@ -1,4 +1,4 @@
-"""What runs before a burst, and what that costs. Pure."""
+"""Capacity that runs before a burst, and its cost. Pure."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,7 +12,7 @@ from scripts.experiments.capacity.warm import Answer
 
 
 class Footprint(Struct, frozen=True, kw_only=True):
-    """What runs before a burst so that p95 keeps within the promise.
+    """The capacity that runs before a burst so that p95 keeps within the promise.
 
     Brokers and partitions are those of the peak: neither grows within minutes.
     """
@@ -37,7 +37,7 @@ class Footprint(Struct, frozen=True, kw_only=True):
 def footprint(
     facts: Facts, found: Sequence[Answer], base: SideSize, sizer: Callable[[float], SideSize]
 ) -> Footprint | None:
-    """What a way's answers mean for a whole side; None if one of its tiers cannot keep the promise.
+    """The footprint of a whole side from a way's answers; None if one of its tiers cannot keep the promise.
 
     Args:
         facts: prices, and the autoscaler's minimum.

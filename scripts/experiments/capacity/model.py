@@ -22,7 +22,7 @@ PYTHON: Final = "Spark's Python workers"
 BROKERS: Final = "three brokers"
 _UNKNOWNS: Final = 3
 _BEFORE_THE_PIPES: Final = frozenset({COLLECT, OUTSIDE})
-"""Parts whose work does not grow with the partitions, nor with the pipes of an event."""
+"""Parts with work that grows neither with the partitions nor with the pipes of an event."""
 
 Vector = NDArray[np.float64]
 
@@ -112,7 +112,7 @@ def _fit_part(part: str, points: Iterable[Point]) -> PartCost:
 
 
 def _row(part: str, demand: Demand) -> Vector:
-    """What the three unknowns of a part are multiplied by."""
+    """The factors of a part's three unknowns at a demand."""
     front = part in _BEFORE_THE_PIPES
     events = demand.rate * (1 if front else demand.pipes)
     return np.array([1 if front else demand.partitions, demand.rate / demand.batch, events])

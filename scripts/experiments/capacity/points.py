@@ -1,4 +1,4 @@
-"""What the model is made of: measured points, times and sizes, each with its source, in `facts.json`."""
+"""The model's inputs: measured points, times and sizes, each with its source, in `facts.json`."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -144,7 +144,7 @@ class Facts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     documented: list[DocumentedCost]
 
     def __getitem__(self, name: str) -> float:
-        """A figure that is no range."""
+        """A figure that is not a range."""
         return self.figure(name).low
 
     def figure(self, name: str) -> Figure:

@@ -1,4 +1,4 @@
-"""What has to be warm before a burst: each way to meet it, on workers and on collect. Pure."""
+"""Capacity that has to be warm before a burst: each way to meet it, on workers and on collect. Pure."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -36,7 +36,7 @@ class Way(Struct, frozen=True, kw_only=True):
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """What a way needs for a burst to a peak, on one tier."""
+    """The pods that a way needs for a burst to a peak, on one tier."""
 
     tier: str
     way: str = ""

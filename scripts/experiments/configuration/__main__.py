@@ -30,7 +30,7 @@ from scripts.terminal import run_command
 
 _SEED: Final = 20261123
 IN_FORCE_SECONDS: Final = 5.0
-"""What 95 % of changes may take until every node uses them."""
+"""Limit for 95 % of changes: seconds until every node uses them."""
 
 _MANY_IN_FORCE_SECONDS: Final = 10.0
 """The same with the documents of very many tenants."""

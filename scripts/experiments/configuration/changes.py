@@ -65,7 +65,7 @@ def _changed(api: ApiClient, number: float) -> Change:
 
 
 def _states(api: ApiClient, version: int) -> set[State]:
-    """What the sides say of a version or a later one; empty if one has not spoken of it yet."""
+    """The sides' states of a version or a later one; empty if a side has not reported it yet."""
     found: Mapping[str, Any] = api.get(_PATH)
     sides = msgspec.convert(found.get("status", {}), dict[str, DocumentStatus])
     return (

@@ -17,7 +17,7 @@ class Lateness(Struct, frozen=True, kw_only=True):
     """How late the events of a load were."""
 
     late_seconds: int
-    """Seconds whose events had a p95 of more than a second."""
+    """Seconds with a p95 of more than a second."""
 
     recovered_seconds: float
     """From the fault until the last such second was over; 0 without any after it."""

@@ -45,7 +45,7 @@ def _records_since(bootstrap: str, topic: Topic, start_ms: int, deadline_seconds
 def _known(message: Message, ends: dict[int, int]) -> Iterator[Message]:
     """The message if it is from before the end of its partition, which is crossed off once it is reached.
 
-    While others write, a reader may never be told that it is at the end.
+    While others write, a reader may never learn that it is at the end.
     """
     error, partition, offset = message.error(), cast(int, message.partition()), cast(int, message.offset())
     if error is not None and error.code() != KafkaError._PARTITION_EOF:

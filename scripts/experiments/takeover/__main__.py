@@ -1,6 +1,6 @@
 """`python -m scripts.experiments.takeover`: the cost of a fault of the Spark driver, beside a standby or not.
 
-It runs on a side of its own, whose second driver waits unless `--no-standby` says otherwise. Each fault comes
+It runs on a side of its own, with a second driver that waits unless `--no-standby` is given. Each fault comes
 in the middle of a steady load; then the side settles until the next driver is warm.
 """
 

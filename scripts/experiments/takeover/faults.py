@@ -1,4 +1,4 @@
-"""What happens to the Spark driver at work, and whether ever two were."""
+"""Faults of the Spark driver at work, and a check whether two drivers were ever at work at once."""
 
 import signal
 import time
@@ -28,7 +28,7 @@ _JVM = "org.apache.spark.deploy.SparkSubmit"
 
 
 class Fault(StrEnum):
-    """What happens to the driver at work."""
+    """A fault of the driver at work."""
 
     KILL = "kill"
     """SIGKILL of its JVM."""

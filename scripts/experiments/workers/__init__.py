@@ -1,1 +1,1 @@
-"""What adding, draining and killing Spark workers costs customers, beside plain Kafka consumer groups."""
+"""The cost to customers of adding, draining and killing Spark workers, beside plain Kafka consumer groups."""

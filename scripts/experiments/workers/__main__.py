@@ -102,7 +102,7 @@ def _phase(chain: RunningChain, change: Change, load: Load, port: int) -> Phase:
 
 
 class _Timed:
-    """A change whose time is measured, from its beginning to the end of the rest of it."""
+    """A timed change, from its beginning to the end of the rest of it."""
 
     def __init__(self, begin: Callable[[], Callable[[], None]]) -> None:
         self.seconds = 0.0

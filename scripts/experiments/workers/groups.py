@@ -1,4 +1,4 @@
-"""A plain consumer group under a steady load, whose members are added, killed and stopped."""
+"""A plain consumer group under a steady load, with members that are added, killed and stopped."""
 
 import subprocess
 import sys
@@ -78,7 +78,7 @@ class _Group:
             _stop(last)
 
     def received(self) -> list[Received]:
-        """What all have read, in the order of arrival."""
+        """The records that all members have read, in the order of arrival."""
         found = (row for file in self._folder.glob("*.tsv") for row in read_received(file))
         return sorted(found, key=lambda row: row.received_ms)
 

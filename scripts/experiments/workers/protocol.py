@@ -18,7 +18,7 @@ class Protocol(StrEnum):
 
 
 class Change(StrEnum):
-    """What happens to workers, or to members of a group."""
+    """A change of the workers, or of the members of a group."""
 
     ADD = "add"
     """One more."""

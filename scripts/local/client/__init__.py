@@ -1,1 +1,1 @@
-"""What commands ask of a local side that runs: where it is, and its documents."""
+"""The commands' access to a local side that runs: where it is, and its documents."""

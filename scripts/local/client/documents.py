@@ -84,7 +84,7 @@ def _renewed(name: str, context: Context) -> Context:
 
 
 def _token(server: str) -> str:
-    """The token for a server that is no context: HIFI_TOKEN, or what is in HIFI_TOKEN_FILE."""
+    """The token for a server that is not a context: HIFI_TOKEN, or what is in HIFI_TOKEN_FILE."""
     token, file = os.environ.get("HIFI_TOKEN"), os.environ.get("HIFI_TOKEN_FILE")
     if token is None and file is not None:
         try:

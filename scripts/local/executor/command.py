@@ -1,4 +1,4 @@
-"""What a Spark worker asks of `java` when it starts an executor. Pure."""
+"""The arguments that a Spark worker gives `java` when it starts an executor. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple

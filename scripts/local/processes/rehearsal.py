@@ -162,7 +162,7 @@ _numbers = itertools.count()
 
 
 def _events(count: int) -> list[CollectedItem]:
-    """Events whose id starts with the time they were made, as `WarmUpReceiver` expects."""
+    """Events with an id that starts with the time they were made, as `WarmUpReceiver` expects."""
     now_ms = wall_clock()
     return [
         collected_item(

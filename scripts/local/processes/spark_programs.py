@@ -27,7 +27,7 @@ EXECUTORS: Final = "spark_executors"
 """Passes on what executors write to their logs."""
 
 TASK_TRIES: Final = 16
-"""Tries of a task whose Python worker dies; as on the twins (`spark.task.maxFailures`)."""
+"""Tries of a task if its Python worker dies; as on the twins (`spark.task.maxFailures`)."""
 
 
 def cluster(side: Side, jars: Jars) -> list[Program]:
@@ -69,7 +69,7 @@ def _of_cluster(side: Side, name: str, command: list[str], more: dict[str, str])
         name=name,
         command=command,
         environment=side_environment(side, name) | cluster_environment(side) | more,
-        # After the drivers, whose executors they run.
+        # After the drivers: they run the drivers' executors.
         group="cluster",
         order=15,
         start_seconds=3,

@@ -117,7 +117,7 @@ class LocalBackend:
         return SIDES
 
     def deployed(self, side: str) -> Deployed:
-        """What code a side has."""
+        """The version of the code that a side has, and whether it is parked."""
         with _explained():
             code = self._side(side).code
             return Deployed(version=code.version if code else "", parked=self._code[side].parked())
@@ -169,7 +169,7 @@ class LocalBackend:
             return side_positions(SideBrokers(place.bootstrap), FolderCheckpoints(place.checkpoints))
 
     def readable_positions(self, side: str) -> Positions:
-        """As `positions`, without the queries whose checkpoints cannot be understood."""
+        """As `positions`, without queries if their checkpoints cannot be understood."""
         with _explained():
             place = self._side(side)
             return readable_side_positions(SideBrokers(place.bootstrap), FolderCheckpoints(place.checkpoints))
@@ -220,7 +220,7 @@ class LocalBackend:
             return self._traffic.state().weights
 
     def pinned(self) -> Pinned:
-        """Whose events go to a side whatever the weights are."""
+        """By tenant, the side that its events go to whatever the weights are."""
         with _explained():
             return {tenant: each.side for tenant, each in self._traffic.state().pinned.items()}
 
@@ -252,7 +252,7 @@ class LocalBackend:
             self._code[side].pause_canary(PAUSE_SECONDS)
 
     def remains(self, side: str) -> Remains:
-        """What a side has still to settle."""
+        """The work that a side has still to settle."""
         with _explained():
             return self._remains[side].read()
 
@@ -262,7 +262,7 @@ class LocalBackend:
             return self._letters[side].count()
 
     def stability(self, side: str, since: int = 0) -> Stability:
-        """What observe says of a side since an epoch minute; SILENT if it does not answer."""
+        """A side's stability since an epoch minute, as observe sees it; SILENT if that does not answer."""
         return stability_of(observe_of(self._side(side)), since)
 
     def _side(self, name: str) -> Side:
@@ -282,7 +282,7 @@ class LocalBackend:
 
     @contextmanager
     def _fenced(self, fence: int) -> Iterator[None]:
-        """Let nobody with a lower fence in, until the block ends."""
+        """Keep callers with a lower fence out, until the block ends."""
         with (self._twins.edge.root / "fence").open("a+") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             file.seek(0)

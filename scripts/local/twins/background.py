@@ -96,7 +96,7 @@ class Background:
             following = self._advance()
 
     def _report(self, text: str) -> None:
-        """What is read is written down with a release: not at each report."""
+        """Keep a report, unless a recent one is kept: what is read is written down with a release."""
         now = self._monotonic()
         if not self.said or now - self._said_at >= _REPORT_SECONDS:
             self.said, self._said_at = text, now

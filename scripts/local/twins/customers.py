@@ -1,4 +1,4 @@
-"""The write keys of customers, by which the edge knows whose events it passes on."""
+"""The write keys of customers, by which the edge knows the customer of each event that it passes on."""
 
 from collections.abc import Iterable, Mapping, Sequence
 

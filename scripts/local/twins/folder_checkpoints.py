@@ -9,11 +9,11 @@ class FolderCheckpoints:
     """A CheckpointStore of `pipelines/control/backends/checkpoints.py`."""
 
     def __init__(self, root: Path) -> None:
-        """Of the queries whose checkpoints are folders of `root`."""
+        """Of the queries that have their checkpoints in folders of `root`."""
         self._root = root
 
     def numbers(self, query: str, log: str) -> set[int]:
-        """The files of a folder of a query's checkpoint whose names are numbers."""
+        """The numbers that are names of files in a folder of a query's checkpoint."""
         return {int(each.name) for each in (self._root / query / log).glob("*") if each.name.isdigit()}
 
     def read(self, query: str, file: str) -> bytes | None:

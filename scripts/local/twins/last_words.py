@@ -13,7 +13,7 @@ _OF_THE_JVM: Final = "org."
 """A JVM that is stopped logs errors of everything that it cuts off: they hide the one that stopped it."""
 
 _ABOUT_THE_QUERY: Final = "=== Streaming Query ==="
-"""What Spark adds to the error of a query: pages of its plan."""
+"""The heading of what Spark adds to the error of a query: pages of its plan."""
 
 _decoder = msgspec.json.Decoder(dict[str, Any])
 

@@ -1,4 +1,4 @@
-"""Ends what is left of a side or of twins whose `hifi up` ended without doing so."""
+"""Ends what is left of a side or of twins if their `hifi up` ended without doing so."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -15,7 +15,7 @@ Look = Callable[[str, str], Sequence[Obstacle]]
 
 
 class _Looked(NamedTuple):
-    """What keeps a version from running, and when that was found, by a monotonic clock."""
+    """The obstacles of a version, and when they were found, by a monotonic clock."""
 
     found: Sequence[Obstacle]
     at: float
@@ -29,7 +29,7 @@ class ObstacleLooks:
         self._looked: dict[tuple[str, str], Future[_Looked]] = {}
 
     def found(self, side: str, version: str) -> Sequence[Obstacle] | None:
-        """What was found; None while a look is under way. One that failed raises, and is made again."""
+        """The obstacles found; None while a look is under way. One that failed raises, and is made again."""
         looked = self._looked.get((side, version))
         if looked is None or _is_old(looked):
             looked = self._looked[side, version] = self._pool.submit(self._look, side, version)

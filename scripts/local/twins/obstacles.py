@@ -1,4 +1,4 @@
-"""What keeps a version from running on a local side, found out before any of its programs is started."""
+"""Obstacles that keep a version from running on a local side, found before any of its programs is started."""
 
 import subprocess
 import tempfile
@@ -28,7 +28,7 @@ _MODULES: Final = (
     "pipelines.control.observe.service",
     "pipelines.control.provision.service",
 )
-"""What the programs of a side begin with."""
+"""The modules that the programs of a side begin with."""
 
 _READABILITY: Final = Path(*MODULE.split("."), "__main__.py")
 """A version without it is older than this check: it is only imported."""
@@ -42,7 +42,7 @@ def version_obstacles(version: str, folder: Path, target: Side, serving: Side) -
         version: name of the version.
         folder: of the code of all versions.
         target: the side that is to run it.
-        serving: the side with the version that serves, whose records it has to read.
+        serving: the side with the version that serves; `version` has to read its records.
 
     Raises:
         KafkaException, TimeoutError: if the brokers of a side do not answer, or it takes too long.
@@ -91,7 +91,7 @@ def _recording(sides: Sequence[Side], target: Side) -> Recording:
 
 
 def _reading(code: Code, file: Path) -> tuple[Reading | None, str]:
-    """What a version makes of a recording, or why it cannot be said."""
+    """A version's reading of a recording, or None and the reason why there is none."""
     done = _python(code, "-m", MODULE, str(file))
     if done.returncode:
         return None, last_line(done.stderr)

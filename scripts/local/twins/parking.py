@@ -13,7 +13,7 @@ from scripts.local.processes.programs import BROKERS, PROVISION
 from scripts.local.processes.supervisor import ENDED, Supervisor
 
 KEPT: Final = frozenset({*BROKERS, PROVISION})
-"""What runs on a parked side."""
+"""The programs that run on a parked side."""
 
 
 def code_states(supervisor: Supervisor) -> Mapping[str, str]:

@@ -61,7 +61,7 @@ def data_of(number: int) -> bytes:
 
 
 class Comparison:
-    """What was sent, and what became of it. May be used from two threads."""
+    """The events that were sent, and what became of them. May be used from two threads."""
 
     def __init__(self) -> None:
         self._sent: dict[str, bytes] = {}
@@ -88,7 +88,7 @@ class Comparison:
                 self._changed.add(event)
 
     def proof(self) -> Proof:
-        """What is known now."""
+        """The proof as far as it is known now."""
         with self._lock:
             whole = self._arrivals.keys() - self._changed
             doubled = {event for event, times in self._arrivals.items() if times > 1}
@@ -119,7 +119,7 @@ class Proving:
         self._thread.start()
 
     def proof(self) -> Proof:
-        """What is known now.
+        """The proof as far as it is known now.
 
         Raises:
             Exception: what kept the proof from going on.

@@ -21,7 +21,7 @@ class HaproxyError(OperatorError):
 
 
 class ServerState(StrEnum):
-    """What an operator wants of a server."""
+    """The state that an operator wants of a server."""
 
     READY = "ready"
     DRAIN = "drain"

@@ -40,7 +40,7 @@ class NotTakingError(OperatorError):
 
 
 class PinnedTenant(msgspec.Struct, frozen=True, kw_only=True):
-    """A customer whose events go to one side, whatever the weights are."""
+    """A customer with one side for its events, whatever the weights are."""
 
     side: str
     keys: list[str]
@@ -54,7 +54,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """By side, its share in percent."""
 
     lead: str
-    """The side whose console and management API the edge shows."""
+    """The side of the console and the management API that the edge shows."""
 
     pinned: dict[str, PinnedTenant] = {}
     """By tenant."""
@@ -114,7 +114,8 @@ class LocalTraffic:
 
         Args:
             wanted: by side, its share in percent.
-            pinned: by tenant, those whose events go to one side all the same; the others' do no more.
+            pinned: by tenant, those with one side for their events all the same; the others are not pinned
+                any more.
             now: the weights from which they were decided; None does not check.
 
         Raises:

@@ -17,7 +17,7 @@ _CHAIN: Final = frozenset({COLLECT, RETRY, SPARK})
 
 
 def usage_of(side: Side) -> MinuteReadings:
-    """What a local side uses, minute by minute."""
+    """A local side's usage, minute by minute."""
     return MinuteReadings(lambda: _reading(side), time.time, time.monotonic)
 
 

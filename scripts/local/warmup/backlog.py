@@ -16,13 +16,13 @@ _KEPT: Final = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """What was seen of the chain at one moment."""
+    """The figures of the chain at one moment."""
 
     at: float
     """Seconds, on any clock."""
 
     collected: int
-    """Records that collect has written so far, one for a request of anybody."""
+    """Records that collect has written so far, one for each request, whoever sent it."""
 
     acknowledged: int
     """Requests of the warm-up that collect has answered with success."""

@@ -18,7 +18,7 @@ _PADDING: Final = "x" * 300
 
 
 class SyntheticLoad:
-    """Sends events whose id starts with the time they were made, as `WarmUpReceiver` expects."""
+    """Sends events with an id that starts with the time they were made, as `WarmUpReceiver` expects."""
 
     def __init__(self, session: aiohttp.ClientSession, url: str, most_in_flight: int) -> None:
         """No request is started while so many events or more are on their way."""

@@ -163,7 +163,7 @@ async def _listen(runner: web.AppRunner, port: int) -> None:
 
 
 def _publish(side: Side, records: Records) -> None:
-    """As the canary does: documents of hifi itself are no customer's, so not in the table."""
+    """Publish as the canary does: hifi's own documents belong to no customer, so are not in the table."""
     publish(side.bootstrap, "hifi-warm-up", records, _PUBLISH_SECONDS)
 
 

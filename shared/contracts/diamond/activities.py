@@ -1,4 +1,4 @@
-"""What actors do on a side, and what they wait to do. Pure.
+"""Activities of actors on a side, and their wishes: what they wait to do. Pure.
 
 Both are items of one register (shared.dynamodb.activity_register), which observe shows. An item counts for as
 long as its owner's beat moves: who reads it watches the beat by a clock of its own, so that clocks need not
@@ -22,7 +22,7 @@ class Actor(StrEnum):
 
 
 class Action(StrEnum):
-    """What is done to a side."""
+    """An action that an actor takes on a side."""
 
     PUBLISH = "publish"
     """Bring documents to the side's topic. No process asks for it: that happens whatever the side does."""
@@ -57,7 +57,7 @@ ACTORS: Final = {
     Action.SCALE_IN: Actor.AUTOSCALER,
     Action.MAINTAIN: Actor.MAINTENANCE,
 }
-"""Whose each action is."""
+"""The actor of each action."""
 
 
 class Activity(Struct, frozen=True, kw_only=True):
@@ -100,8 +100,8 @@ def shown_activity(action: Action, reason: str, phase: str) -> str:
 
 
 class UnderWay(Struct, frozen=True, kw_only=True):
-    """What observe answers of a side's activities, oldest first."""
+    """Observe's answer about a side: its activities and wishes, oldest first."""
 
     activities: list[Activity]
     wishes: list[Activity]
-    """What waits."""
+    """Those that wait to begin."""

@@ -49,7 +49,7 @@ def reasons_to_wait(
     """Why an action has to wait now, a sentence each; empty if it may begin.
 
     Args:
-        wanted: what somebody else than the others wants to do.
+        wanted: the action to begin; none of the others belongs to the process that wants it.
         others: what is under way on the side.
         health: what observe says of the side; SILENT if it says nothing.
         forced: an operator lets it through; counts for actions that may be forced only.
@@ -67,7 +67,7 @@ def yields_to(wanted: Action, older: Iterable[Activity], health: Stability) -> S
     """Older wishes that wait only for what is under way, and for this action if it began; a sentence each.
 
     So none waits for ever: what is under way ends, and nothing that the oldest wish waits for begins first.
-    What never waits does not yield either, and a wish that health holds up holds nobody up.
+    An action that never waits does not yield either, and a wish that health holds up does not delay others.
     """
     if RULES[wanted] is _NEVER:
         return ()

@@ -35,17 +35,17 @@ class Stability(Struct, frozen=True, kw_only=True):
 
     unsettled: Sequence[str] = ()
     """Of the reasons, those that a side without traffic has to settle before it is parked: a loss, doubles, a
-    meter that is behind. That it was slow while it had traffic is none."""
+    meter that is behind. That it was slow while it had traffic is not one of them."""
 
     silent: bool = False
-    """Whether nobody could be asked: then nothing is known, and it is not stable."""
+    """Whether nothing is known, as when observe does not answer; it is not stable then."""
 
     at_ms: int = 0
     """When it was judged, epoch milliseconds."""
 
 
 SILENT: Final = Stability(stable=False, reasons=("observe does not answer",), silent=True)
-"""What an actor assumes without an answer."""
+"""The stability that an actor assumes without an answer."""
 
 
 def stability(

@@ -17,7 +17,7 @@ from tests.harness.waiting import eventually
 
 @pytest.fixture
 def reported(bootstrap: str) -> Iterator[list[KeyUse]]:
-    """What is reported from now on."""
+    """The uses of keys that are reported from now on."""
     found: list[KeyUse] = []
     tail = Tail(
         bootstrap=bootstrap,

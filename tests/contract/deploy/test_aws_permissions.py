@@ -35,7 +35,7 @@ _NAMES = {"s3:ListObjectsV2": "s3:ListBucket"}
 
 _ITEMS = {"ConditionCheck": "ConditionCheckItem", "Delete": "DeleteItem", "Put": "PutItem"}
 _ONLY_IN_AWS = {"kms:Decrypt", "kms:GenerateDataKey", "eks:DescribeNodegroup"}
-"""What AWS asks for on behalf of a call, and what needs nodes, which the simulated cluster has none of."""
+"""Actions that AWS needs on behalf of a call, or that need nodes: the simulated cluster has none."""
 
 _CLUSTER = "hifi-test-blue"
 
@@ -78,7 +78,7 @@ def test_the_role_allows_what_a_deployer_calls_and_no_more(called: set[str]) -> 
 
 
 def make(url: str) -> tuple[str, str]:
-    """What foundation, the sides and edge declare; the zone's id, and the ARN of an MSK cluster."""
+    """Make what foundation, the sides and edge declare; returns the zone's id and an MSK cluster's ARN."""
     DocumentTable(TABLE, url).ensure()
     region: Any = {"LocationConstraint": REGION}
     client("s3", url).create_bucket(Bucket=BUCKET, CreateBucketConfiguration=region)
@@ -106,7 +106,7 @@ def make(url: str) -> tuple[str, str]:
 
 
 def act_on_the_sides(url: str, zone: str, arn: str) -> None:
-    """What the backend calls, but the APIs of Kubernetes and the brokers."""
+    """Make the calls of the backend, except those to the APIs of Kubernetes and the brokers."""
     s3 = client("s3", url)
     assert VersionStore(s3, BUCKET).manifests("1.0", "blue") is None
     checkpoints = S3Checkpoints(s3, BUCKET, "blue")
@@ -121,7 +121,7 @@ def act_on_the_sides(url: str, zone: str, arn: str) -> None:
 
 
 def write_down(url: str) -> None:
-    """What a deployer calls to lead, to be allowed to act, and to say how far it is."""
+    """Make the calls of a deployer to lead, to be allowed to act, and to say how far it is."""
     lease = Lease(
         TABLE,
         url,

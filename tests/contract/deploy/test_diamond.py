@@ -69,7 +69,7 @@ class SideOf:
         return self.diamond.skews
 
     def under_way(self, besides: Process | None = None) -> list[Activity]:
-        """What rivals hold, and are sure of."""
+        """The activities that rivals hold, and are sure of."""
         return [
             each.held
             for each in self.processes.values()
@@ -107,7 +107,7 @@ class CheckedRegister(ActivityRegister):
 
 
 class HealthyPlace(WatchedPlace):
-    """A place whose sides are as stable as the machine says, and whose calls take time."""
+    """A place with sides that are as stable as the machine says, and with calls that take time."""
 
     def __init__(self, diamond: "ReleaseDiamond") -> None:
         readers = {name: side.reader for name, side in diamond.sides.items()}

@@ -1,4 +1,4 @@
-"""What a side has still to settle, by real brokers."""
+"""The events that a side has still to settle, by real brokers."""
 
 from contextlib import suppress
 

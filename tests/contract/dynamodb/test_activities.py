@@ -52,7 +52,7 @@ WALL_RATES = {
 
 
 def wall_ms(actor: Actor, seconds: float, skews: Mapping[Actor, float]) -> int:
-    """What an actor's clock of the day shows after so many true seconds."""
+    """The time on an actor's clock of the day after so many true seconds, epoch milliseconds."""
     return WALL_MS + int(1_000 * (seconds * WALL_RATES[actor] + skews[actor]))
 
 
@@ -109,7 +109,7 @@ class Diamond(RuleBasedStateMachine):
         self.processes = {actor: Process(self, actor) for actor in Actor}
 
     def _others(self, process: Process) -> list[Activity]:
-        """What is truly under way beside it: held by processes that are alive and sure of it."""
+        """The activities truly under way beside it: held by processes that are alive and sure of it."""
         return [
             each.held
             for each in self.processes.values()
@@ -171,7 +171,7 @@ class Diamond(RuleBasedStateMachine):
         self.health = health
 
     def teardown(self) -> None:
-        """Once the side is stable and nobody acts, every wish begins; no dead owner writes late."""
+        """Once the side is stable and no process acts, every wish begins; no dead owner writes late."""
         self.health = STABLE
         for process in self.processes.values():
             if process.held is not None:

@@ -1,4 +1,4 @@
-"""A conditional write whose answer is lost is sent again by the client, and is known as the writer's own."""
+"""A conditional write that loses its answer is sent again by the client, and is known as the writer's own."""
 
 from collections.abc import Iterator
 

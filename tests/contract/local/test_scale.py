@@ -43,7 +43,7 @@ executor = subprocess.Popen(wait)
 pathlib.Path(sys.argv[2]).touch()
 time.sleep(600)
 """
-"""As Spark's: one process beside its executor, whose tasks do not end."""
+"""As Spark's: one process beside its executor; the tasks do not end."""
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +142,7 @@ def _end_its_tasks(worker: int) -> None:
 
 @contextmanager
 def _driver(side: Side, executors: int) -> Iterator[None]:
-    """What a driver with so many executors says of itself."""
+    """Serve the metrics of a driver with so many executors."""
     registry = CollectorRegistry()
     Gauge(SparkMetric.EXECUTORS, "Executors that take tasks", registry=registry).set(executors)
 

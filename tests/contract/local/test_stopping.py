@@ -1,4 +1,4 @@
-"""What runs in the foreground ends all that it started, whatever becomes of its terminal."""
+"""A program in the foreground ends all that it started, whatever becomes of its terminal."""
 
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""What a real supervisord is asked to do to programs of a side."""
+"""A real supervisord runs and stops programs of a side."""
 
 import json
 import sys

@@ -33,7 +33,7 @@ def flow_of(provider: OidcProvider, **other: Any) -> CodeFlow:
 
 
 def code_of(provider: OidcProvider, flow: CodeFlow, attempt: Attempt) -> str:
-    """What the provider sends the browser back with."""
+    """The code with which the provider sends the browser back."""
     address = flow.address(attempt)
     assert httpx.get(address).status_code == 200
     back = httpx.post(address, data={"yes": "1"}).headers["location"]

@@ -168,7 +168,7 @@ def test_a_failure_keeps_the_last_figures_and_ends_by_itself() -> None:
 
 
 async def unknown_path() -> web.Response:
-    """What an older observe answers."""
+    """The answer of an older observe."""
     return web.Response(status=404, text='{"detail":"Not Found"}')
 
 

@@ -22,7 +22,7 @@ REQUEST_SECONDS = "60"
 
 
 def _found(api: ApiProcess, folder: Path, token: str | None, examples: int) -> str:
-    """What it complains about; empty if about nothing."""
+    """The complaints of schemathesis; empty if there are none."""
     command = [sys.executable, "-m", "schemathesis.cli", "run", f"{api.url}/openapi.json"]
     options = ["--max-examples", str(examples), "--seed", SEED, "--no-color", "--warnings", "off"]
     options += ["--request-timeout", REQUEST_SECONDS]

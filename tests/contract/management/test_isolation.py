@@ -76,7 +76,7 @@ def needed(path: str, verb: str) -> str:
     if path.startswith("/v1/tokens") or path in own:
         return "operator"
     if path == "/v1/invitations/redeem":
-        return "person"  # whom an issuer signs in: nobody with a token of hifi
+        return "person"  # whom an issuer signs in; no token of hifi will do
     if path.endswith(("/tokens", "/tokens/{token_id}", "/audit")) or "/members" in path:
         return "owner"
     if "/invitations" in path:

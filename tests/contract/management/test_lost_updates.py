@@ -69,7 +69,7 @@ def write_until(
 
 
 def written_under_kills(api: ApiProcess, load: Load, victims: Sequence[ServiceProcess]) -> list[Acknowledged]:
-    """What each writer got an answer for is written, while the victims are killed in turn and started again.
+    """The acknowledged writes by writer, while the victims are killed in turn and started again.
 
     A busy machine takes longer to start them: the writers go on until enough was acknowledged.
     """

@@ -1,4 +1,4 @@
-"""What a removed member made is the tenant's, and lives on unless it is ended: the removal says so."""
+"""Access that a removed member made is the tenant's, and lives on unless it is ended: the removal says so."""
 
 from typing import Any
 from uuid import uuid4

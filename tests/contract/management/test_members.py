@@ -49,7 +49,7 @@ def redeemed(api: ApiProcess, invitation: str, token: str) -> Answer:
 
 
 class Person:
-    """Somebody whom the provider signs in."""
+    """A person who signs in at the provider."""
 
     def __init__(self, api: ApiProcess, provider: OidcProvider, name: str) -> None:
         self.api, self.token = api, provider.token(sub=f"u-{uuid4().hex}", email=f"{name}@example.com")

@@ -32,7 +32,7 @@ def observe() -> Iterator[ScriptedObserve]:
 def own(
     observe: ScriptedObserve, dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ApiProcess]:
-    """An API of the side `solo`, whose table no deployer has written."""
+    """An API of the side `solo`, with a table that no deployer has written."""
     folder = tmp_path_factory.mktemp("api")
     with running_api(folder, dynamodb_local, observe_url=observe.url, side="solo") as process:
         yield process
@@ -42,7 +42,7 @@ def own(
 def deployed(
     observe: ScriptedObserve, dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ApiProcess]:
-    """Another, whose table a deployer writes."""
+    """Another, with a table that a deployer writes."""
     folder = tmp_path_factory.mktemp("api")
     with running_api(folder, dynamodb_local, observe_url=observe.url) as process:
         yield process

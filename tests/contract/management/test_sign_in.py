@@ -68,7 +68,7 @@ def _altered(provider: OidcProvider) -> str:
 
 
 def _stranger(provider: OidcProvider) -> str:
-    """Signed with a key of somebody else, under the id of the issuer's."""
+    """Signed with a stranger's key, under the id of the issuer's."""
     return provider.token(key=new_key(), kid=provider.signing.kid)
 
 

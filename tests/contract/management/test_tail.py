@@ -27,7 +27,7 @@ def side(topics: str) -> Topics:
 
 
 def threads(api: ApiProcess, beginning: str) -> int:
-    """Threads of the process whose names begin so."""
+    """Threads of the process with names that begin so."""
     names = []
     for each in Path(f"/proc/{api.process.pid}/task").glob("*/comm"):
         with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has just ended

@@ -42,7 +42,7 @@ def pipe(name: str, **fields: Any) -> dict[str, Any]:
 
 
 def body(data: str = json.dumps(DATA), attributes: Mapping[str, Any] = EVENT, **asked: Any) -> bytes:
-    """A request whose event has this text as its data."""
+    """A request with an event that has this text as its data."""
     event = f'{json.dumps(dict(attributes))[:-1]}, "data": {data}}}'
     rest = json.dumps(asked)[1:-1]
     return f'{{"event": {event}{", " if rest else ""}{rest}}}'.encode()

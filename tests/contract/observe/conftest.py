@@ -19,7 +19,7 @@ def store_url(own_tables: str) -> str:
 
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is written together takes several requests, so that a process can end between them."""
+    """Let what is written together take several requests, so that a process can end between them."""
     monkeypatch.setattr("pipelines.control.observe.dynamodb.MOST_TOGETHER", 25)
 
 

@@ -58,7 +58,7 @@ class Meter:
         ledger_end: int = NEVER,
         needed: Iterable[int] = (),
     ) -> None:
-        """`needed`: minutes whose cards have to be in memory."""
+        """`needed`: minutes with cards that have to be in memory."""
         self.store = BrittleStore(url, table)
         self.store.ensure()
         self.tables = Repository(self.store)

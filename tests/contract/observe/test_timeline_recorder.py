@@ -28,7 +28,7 @@ CANARY = replace(DARK, action=Action.STEP_FORWARD, phase="canary")
 
 @dataclass(frozen=True)
 class Moment:
-    """What is seen together, and when."""
+    """The health and activity that are seen together, and when."""
 
     now_ms: int = T0
     health: Stability = LATE
@@ -36,7 +36,7 @@ class Moment:
 
 
 class Seen:
-    """What a recorder sees: each look sees one moment."""
+    """The readings of a recorder: each look sees one moment."""
 
     def __init__(self) -> None:
         self.next = self._moment = Moment()

@@ -7,7 +7,7 @@ from shared.contracts.document_items import DocumentKey
 from shared.contracts.documents import Document, Entry, Source, topic_key
 
 Published = Mapping[bytes, Entry]
-"""What is on a topic, by key."""
+"""The entries on a topic, by key."""
 
 Wanted = tuple[DocumentKey, Document | None]
 """A document's next state; None deletes it."""

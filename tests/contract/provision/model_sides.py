@@ -1,4 +1,4 @@
-"""A side with its topic in memory and a real provisioner, and one whose provisioner keeps nothing."""
+"""A side with its topic in memory and a real provisioner, and one with a provisioner that keeps nothing."""
 
 from collections.abc import Callable, Mapping
 from typing import cast

@@ -1,4 +1,4 @@
-"""Documents whose names come and go: neither the catalogue nor what is known of it grows for ever."""
+"""Names of documents come and go: neither the catalogue nor what is known of it grows for ever."""
 
 import pytest
 from confluent_kafka import Message

@@ -1,4 +1,4 @@
-"""A side whose `config` topic has the keys of older versions, for which a name was one tenant's."""
+"""A side with a `config` topic that has the keys of older versions, for which a name was one tenant's."""
 
 from collections.abc import Mapping, Sequence
 from uuid import uuid4

@@ -137,7 +137,7 @@ def test_a_side_whose_documents_are_older_than_the_table_is_taken_over_without_a
 def test_a_second_side_with_documents_of_its_own_loses_none_of_them(
     view: View, start: Start, table: DocumentTable, tenant: str
 ) -> None:
-    """What another side wrote to the table first is no reason to delete what this one has."""
+    """Documents that another side wrote to the table first are not a reason to delete those of this one."""
     other = Destination(name=f"{tenant}-other", tenant=tenant)
     table.write(tenant, [change_of(other)], by="ann", at_ms=1)
     view.put(destination(tenant), version=6)

@@ -73,7 +73,7 @@ class Process:
 
 
 class Rig:
-    """Pipes of one tenant on two sides, whose meters say what the test wants; time is the test's."""
+    """Pipes of one tenant on two sides, with meters that say what the test wants; time is the test's."""
 
     def __init__(self, endpoint: str, pipes: int = 1) -> None:
         self.endpoint, self.seconds = endpoint, 0.0
@@ -116,7 +116,7 @@ class Rig:
         return self.registers[side].begin(action, "release 1.4.0", STABLE, lease_seconds=lease_seconds)
 
     def acting(self) -> list[str]:
-        """What is under way on both sides."""
+        """The activities under way on both sides."""
         return [str(each) for side in SIDES for each in self.registers[side].look().activities]
 
     def waiting(self) -> list[str]:
@@ -144,7 +144,7 @@ def rig(endpoint: str, table: DocumentTable) -> Rig:
 
 
 def begun(rig: Rig) -> Process:
-    """A process that has begun the ramp-ups, whose next steps are due."""
+    """A process that has begun the ramp-ups; their next steps are due."""
     process = Process(rig)
     process.turn()
     rig.due()
@@ -295,7 +295,7 @@ def test_a_dead_ones_step_is_over_after_its_lease_and_its_late_write_fails(rig: 
 
 @contextmanager
 def working(rig: Rig, observe_url: str) -> Iterator[RolloutStore]:
-    """A worker of side blue, whose thread moves the pipes on at the test's time; yields its states."""
+    """A worker of side blue, with a thread that moves the pipes on at the test's time; yields its states."""
     process, monotonic = Process(rig), lambda: rig.seconds
     keys = {TENANT: LEASES, DOCUMENT: DECIDER}
     lease = Lease(TABLE, rig.endpoint, keys=keys, owner="w", seconds=LEASE, monotonic=monotonic)

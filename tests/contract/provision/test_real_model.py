@@ -149,7 +149,7 @@ class Model(RuleBasedStateMachine):
 
     @rule(timeout=st.sampled_from([1.0, 2.0, 3.0]))
     def kill_the_api_during_a_write(self, timeout: float) -> None:
-        """What was acknowledged is there; what was not is there whole, or not at all."""
+        """An acknowledged write is there; any other is there whole, or not at all."""
         wanted = [self.destination("a", timeout), self.destination("b", timeout)]
         answered: list[int] = []
 
@@ -202,7 +202,7 @@ class Model(RuleBasedStateMachine):
 
 
 def body(document: Document) -> dict[str, Any]:
-    """What a writer sends."""
+    """A document as a writer sends it."""
     found: dict[str, Any] = msgspec.to_builtins(document)
     return found
 

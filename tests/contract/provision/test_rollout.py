@@ -73,7 +73,7 @@ class Rig:
         return [share for share, _ in groupby(shares)]
 
     def share(self) -> float | None:
-        """What nodes take of the pipe now; every change is remembered."""
+        """The share of the pipe that nodes take now, None without the pipe; every change is remembered."""
         pipe = self.view.view.pipes.get((self.tenant, self.tenant))
         if pipe is None:
             return None
@@ -190,7 +190,7 @@ def test_killed_midway_another_goes_on_from_there_and_sides_add_up(rig: Rig, end
 
 
 def _document(record: Message) -> Document | None:
-    """What a record publishes; None if it deletes."""
+    """The document that a record publishes; None if it deletes."""
     value = record.value()
     return None if value is None else decode_entry(value).document
 

@@ -33,7 +33,7 @@ class Call:
 
 
 def read_call(environ: Any) -> Call | None:
-    """The call of a request, whose body can still be read afterwards; None: a request without a signature."""
+    """The call of a request, None without a signature; the body can still be read afterwards."""
     scope = _credential(environ.get("HTTP_AUTHORIZATION", ""))
     if len(scope) != 5:
         return None
@@ -57,7 +57,7 @@ def _operation(service: str, environ: Any) -> str:
 
 
 def form(environ: Any) -> dict[str, str]:
-    """The fields of a request's form, whose body can still be read afterwards; without a form none."""
+    """The fields of a request's form, none without a form; the body can still be read afterwards."""
     return dict(parse_qsl(_body(environ).decode("utf-8", "replace")))
 
 

@@ -58,7 +58,7 @@ class Projects:
         return {}
 
     def create_webhook(self, request: Document) -> Document:
-        """Refuses while nobody has confirmed the connection to GitHub, as CodeBuild does."""
+        """Refuses until the connection to GitHub is confirmed, as CodeBuild does."""
         project = self.known.get((request["projectName"],))
         if not self._connections.is_available(project["source"]["auth"]["resource"]):
             raise RefusedError(

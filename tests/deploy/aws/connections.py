@@ -24,7 +24,7 @@ class Connections:
         return JsonService("codestar-connections", [self], [self.known])
 
     def confirm(self) -> None:
-        """What a person does in the console, once."""
+        """Confirm the connections, as a person does in the console, once."""
         for each in self.known:
             each["ConnectionStatus"] = AVAILABLE
 

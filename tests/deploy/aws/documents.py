@@ -1,4 +1,4 @@
-"""What the local services keep: documents under keys, in one account and region."""
+"""Storage of the local services: documents under keys, in one account and region."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class Place:
 
 
 class Documents:
-    """Documents of one kind under keys whose first part is their owner's name."""
+    """Documents of one kind under keys that begin with their owner's name."""
 
     def __init__(self, kind: str, *, missing: RefusedError, exists: str) -> None:
         self.kind = kind
@@ -74,11 +74,11 @@ class Documents:
         return found
 
     def of(self, *owner: str) -> list[Document]:
-        """The documents whose keys begin with `owner`."""
+        """The documents with keys that begin with `owner`."""
         return [value for key, value in self._all.items() if key[: len(owner)] == owner]
 
     def remove_of(self, *owner: str) -> None:
-        """Forget the documents whose keys begin with `owner`."""
+        """Forget the documents with keys that begin with `owner`."""
         for key in [each for each in self._all if each[: len(owner)] == owner]:
             del self._all[key]
 

@@ -1,4 +1,4 @@
-"""What moto forgets: parts of a request, which a second plan shows; to remove things; whose a key is."""
+"""Patches of moto, which forgets parts of requests, as a second plan shows, some removals, and key owners."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -29,7 +29,7 @@ def make_rule(rule: Any, *given: Any, **named: Any) -> None:
 
 
 def description_of_rule(rule: Any) -> str | None:
-    """What a rule is for; moto knows it of address ranges only."""
+    """The description of a rule; moto knows that of address ranges only."""
     sources = (rule.ip_range, rule.source_group, rule.prefix_list)
     return next((each["Description"] for each in sources if each.get("Description")), None)
 

@@ -17,7 +17,7 @@ from tests.deploy.aws.strictness import STRICT
 
 
 def describe_subscribers_for_notification(response: Any) -> str:
-    """Who is told of a budget's notification."""
+    """The subscribers to a budget's notification."""
     budget = response.backend.budgets[response._get_param("AccountId")][response._get_param("BudgetName")]
     wanted = _threshold(response._get_param("Notification"))
     told = [each.subscribers for each in budget.notifications if _threshold(each.details) == wanted]
@@ -108,7 +108,7 @@ def fill_gaps() -> None:
 
 
 def _threshold(notification: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What names a notification; its alarm state does not."""
+    """The fields that identify a notification; its alarm state is not one of them."""
     return tuple(notification.get(part) for part in ("NotificationType", "ComparisonOperator", "Threshold"))
 
 

@@ -1,4 +1,4 @@
-"""What there is in the local AWS, counted by kind, so that a test can tell whether anything is left."""
+"""The contents of the local AWS, counted by kind, so that a test can tell whether anything is left."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -46,7 +46,7 @@ def _of(service: str, backend: Any) -> Counter[str]:
 
 
 def _leaves(value: Any) -> int:
-    """Number of things in a container of containers; none for what is no container."""
+    """Number of things in a container of containers; 0 for anything else."""
     if isinstance(value, dict):
         return sum(_leaf(each) for each in value.values())
     if isinstance(value, list | tuple | set | frozenset):
@@ -62,7 +62,7 @@ def _leaf(value: Any) -> int:
 
 
 def _states(value: Any) -> list[str | None]:
-    """What a thing says of its life; a peering connection says it in a document of its own."""
+    """The states of a thing; a peering connection has its state in a document of its own."""
     status = getattr(value, "status", None)
     code = status.get("Code") if isinstance(status, dict) else None
     return [getattr(value, "state", None), getattr(value, "key_state", None), code]

@@ -1,4 +1,4 @@
-"""What a role may do, by the policies that it has in the local IAM; and the answer to who may not."""
+"""The rights of a role, by its policies in the local IAM, and AWS's answer to a call that it may not make."""
 
 import json
 from collections.abc import Iterator
@@ -11,9 +11,9 @@ from werkzeug.wrappers import Response
 from tests.deploy.aws.calls import Call
 from tests.deploy.aws.documents import Place
 
-# The IAM prefix of a service whose signature has another name.
+# The IAM prefix of a service that signs under another name.
 _PREFIXES = {"monitoring": "cloudwatch"}
-# Operations whose IAM action has another name.
+# IAM actions that have another name than their operations.
 _ACTIONS = {
     ("s3", "GetBucketAccelerateConfiguration"): "GetAccelerateConfiguration",
     ("s3", "GetBucketCors"): "GetBucketCORS",

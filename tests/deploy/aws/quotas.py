@@ -13,7 +13,7 @@ NEW_ACCOUNT = {
 
 
 class Quotas:
-    """Quotas and requests to raise them, which stay open until somebody at AWS grants them."""
+    """Quotas and requests to raise them, which stay open until AWS grants them."""
 
     def __init__(self) -> None:
         self._values = dict(NEW_ACCOUNT)
@@ -28,7 +28,7 @@ class Quotas:
         return next(value for (_, its), value in self._values.items() if its == code)
 
     def grant(self) -> None:
-        """What AWS does with the open requests, after minutes or days."""
+        """Approve the open requests, as AWS does after minutes or days."""
         for each in self._requests:
             if each["Status"] == "PENDING":
                 each["Status"] = "APPROVED"

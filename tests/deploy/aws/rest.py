@@ -44,7 +44,7 @@ class Route:
 
 
 class Kind(Protocol):
-    """What a service holds of one kind."""
+    """The things of one kind that a service holds."""
 
     @property
     def kind(self) -> str:

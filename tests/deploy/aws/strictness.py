@@ -1,4 +1,4 @@
-"""What AWS refuses and moto takes."""
+"""Refusals of requests that AWS refuses and moto takes."""
 
 import json
 from collections.abc import Mapping

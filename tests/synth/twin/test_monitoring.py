@@ -1,4 +1,4 @@
-"""Logs, metrics and alarms of a side: all are kept for a time, and reach somebody."""
+"""Logs, metrics and alarms of a side: all are kept for a time, and reach a person."""
 
 import json
 from pathlib import Path

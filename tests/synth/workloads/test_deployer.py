@@ -1,4 +1,4 @@
-"""What a cluster has before its first version: the deployer, what it may do there, and whom it reaches."""
+"""A cluster before its first version: the deployer, its rights, and the addresses that it reaches."""
 
 from collections.abc import Callable
 from ipaddress import ip_network
@@ -56,7 +56,7 @@ PLURALS = {
 
 @pytest.fixture
 def rights(cluster: list[Manifest]) -> dict[tuple[str, str], set[str]]:
-    """What the deployer may do, by group and resource."""
+    """The rights of the deployer, by group and resource."""
     return {
         (group, resource): set(rule["verbs"])
         for rule in named(cluster, "Role", "deployer")["rules"]
@@ -132,7 +132,7 @@ def test_its_pod_is_as_safe_as_any_other(
 
 
 def settings(monkeypatch: pytest.MonkeyPatch, values: dict[str, str]) -> tuple[DeploySettings, AwsSettings]:
-    """What the process of a pod reads."""
+    """The settings that the process of a pod reads."""
     for name, value in values.items():
         monkeypatch.setenv(name, value)
     return DeploySettings(), AwsSettings()  # type: ignore[call-arg]

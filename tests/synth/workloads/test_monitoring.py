@@ -1,4 +1,4 @@
-"""What a side's Prometheus scrapes, alerts on and shows comes with the workloads."""
+"""A side's scrape targets, alert rules and dashboard come with the workloads."""
 
 import json
 from typing import Any

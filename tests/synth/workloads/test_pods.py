@@ -262,7 +262,7 @@ def test_the_canary_receives_at_the_one_private_address_that_transmit_may_dial(
     address = ip_address(service["clusterIP"])
     assert side["HIFI_ALLOW_ADDRESS"] == str(address)
     assert side["HIFI_CANARY_SINKS"] == f"http://{address}:{service['ports'][0]['port']}"
-    # Kubernetes assigns nobody the first 256 addresses by itself
+    # Kubernetes assigns none of the first 256 addresses by itself
     assert int(address) - int(ip_network(SERVICE_RANGE).network_address) < 256
     CanarySettings.model_validate(
         {"bootstrap": side["HIFI_BOOTSTRAP"], "side": side["HIFI_SIDE"]}

@@ -113,7 +113,7 @@ class AwsBackend:
         return SIDES
 
     def deployed(self, side: str) -> Deployed:
-        """What code a side has."""
+        """A side's version, and whether it is parked."""
         with _explained():
             return self._code(side).deployed()
 
@@ -127,7 +127,7 @@ class AwsBackend:
             return closed or self.passing(side) or self._unread(side, version)
 
     def passing(self, side: str) -> Sequence[Obstacle]:
-        """What AWS or the brokers are busy with: four requests, and one more for each group of nodes."""
+        """Obstacles while AWS or the brokers are busy: four requests, and one more per group of nodes."""
         with _explained():
             kafka, cluster = self._settings.kafka(side), self._settings.cluster(side)
             changed = maintenance(self._kafka, kafka, self._eks, cluster)
@@ -166,7 +166,7 @@ class AwsBackend:
             return side_positions(SideBrokers(self._settings.bootstrap(side)), self._checkpoints(side))
 
     def readable_positions(self, side: str) -> Positions:
-        """As `positions`, without the queries whose checkpoints cannot be understood."""
+        """As `positions`, but leaves out queries with a checkpoint that cannot be decoded."""
         with _explained():
             brokers = SideBrokers(self._settings.bootstrap(side))
             return readable_side_positions(brokers, self._checkpoints(side))
@@ -185,7 +185,7 @@ class AwsBackend:
             restore_side(bootstrap, self._checkpoints(side), positions, replayed, marks=True)
 
     def prove(self, side: str, events: int, *, fence: int) -> Proof:  # noqa: ARG002  # the protocol's
-        """What became of the events that the side's own canary sends, which began with the version."""
+        """The outcome of the events that the side's own canary sends, which began with the version."""
         with _explained():
             return proof(self._claimed(side, fence).ask(CANARY, "/metrics").decode())
 
@@ -239,7 +239,7 @@ class AwsBackend:
             self._code(side).pause_canary(PAUSE_SECONDS, fence)
 
     def remains(self, side: str) -> Remains:
-        """What a side has still to settle."""
+        """Records and events that a side has still to settle."""
         with _explained():
             return self._remains[side].read()
 
@@ -249,7 +249,7 @@ class AwsBackend:
             return self._letters[side].count()
 
     def stability(self, side: str, since: int = 0) -> Stability:
-        """What observe says of a side since an epoch minute; SILENT if it does not answer."""
+        """Observe's judgement of a side since an epoch minute; SILENT if it does not answer."""
         return stability_of(partial(self._observed, side), since)
 
     def _observed(self, side: str, path: str) -> bytes:
@@ -257,7 +257,7 @@ class AwsBackend:
             return self._code(side).ask(_OBSERVE, path)
 
     def _reading(self, side: str) -> Reading:
-        """What the side's canary counts; unknown if it does not answer."""
+        """The canary's count of events that arrived changed; unknown if it does not answer."""
         try:
             with _explained():
                 return Reading(changed=changed_events(self._code(side).ask(CANARY, "/metrics").decode()))

@@ -19,7 +19,7 @@ def eks_api(session: Any, eks: Any, cluster: str, region: str) -> KubeApi:
     """The API of a cluster.
 
     Args:
-        session: of boto3; its credentials are whom the cluster knows.
+        session: of boto3; the cluster knows its credentials.
         eks: client.
         cluster: its name.
         region: where it is.

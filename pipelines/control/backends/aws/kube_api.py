@@ -60,7 +60,7 @@ class KubeApi:
         return None if reply is None else dict(json.loads(reply))
 
     def content(self, path: str) -> bytes:
-        """What the path of a pod behind the API's proxy answers."""
+        """The answer of a pod behind the API's proxy to GET `path`; BackendError if it is not there."""
         reply = self._asked("GET", path, host=POD_HOST)
         if reply is None:
             raise BackendError(f"GET {path}: there is no such thing")

@@ -15,7 +15,7 @@ _KEPT: Final = "/configmaps/"
 
 
 def deleted_first(before: Collection[str], paths: Collection[str]) -> Sequence[str]:
-    """What has to be gone before a version is applied, or what replaces it under another name is refused.
+    """Paths to delete before a version is applied, or what replaces them under another name is refused.
 
     Args:
         before: of what versions before may have left.
@@ -25,5 +25,5 @@ def deleted_first(before: Collection[str], paths: Collection[str]) -> Sequence[s
 
 
 def deleted_last(before: Collection[str], paths: Collection[str]) -> Sequence[str]:
-    """What goes when a version is applied; the arguments are those of `deleted_first`."""
+    """Paths to delete after a version is applied; the arguments are those of `deleted_first`."""
     return sorted(path for path in {*before} - {*paths} if _KEPT not in path)

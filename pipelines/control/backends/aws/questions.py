@@ -27,7 +27,7 @@ _Positions = Mapping[str, Mapping[str, int]]
 
 @dataclass(frozen=True)
 class Answer:
-    """What a version said when it was asked."""
+    """A version's answer: its reading, or why it has none."""
 
     reading: Reading | None
     """None if it could not say anything."""
@@ -37,14 +37,14 @@ class Answer:
 
 
 class Questions:
-    """What versions are asked on one side. Methods raise BackendError."""
+    """Asks versions whether they read what one side has written. Methods raise BackendError."""
 
     def __init__(self, kube: KubeApi, side: str) -> None:
         """`kube` is the side's cluster."""
         self._kube, self._side = kube, side
 
     def ask(self, version: str, manifests: Sequence[Manifest], positions: _Positions) -> Answer | None:
-        """What a version makes of what the side has written; None while it reads.
+        """A version's answer about what the side has written; None while it reads.
 
         An answer is kept for two minutes; then the version reads again.
 
@@ -69,7 +69,7 @@ class Questions:
         return self._answer(version, job)
 
     def _begin(self, job: Manifest, manifests: Sequence[Manifest]) -> None:
-        """What its pod names is applied first: the version may never have been here."""
+        """Apply what its pod names, then the job: the version may never have been here."""
         named = _named_by(job["spec"]["template"]["spec"])
         for each in manifests:
             if (each["kind"], each["metadata"]["name"]) in named:

@@ -10,7 +10,7 @@ from pipelines.control.readability.answer import Reading, more_refused
 
 _NONE: Final[Mapping[str, Mapping[str, int]]] = {}
 Manifests = Callable[[str, str], Sequence[Manifest] | None]
-"""What a version, named first, consists of on a side; None if it is not stored for it."""
+"""By version and side, the version's manifests there; None if it is not stored for the side."""
 
 
 class Readability:
@@ -35,7 +35,7 @@ class Readability:
     def obstacles(
         self, version: str, target: str, runs: Mapping[str, str], serving: str
     ) -> Sequence[Obstacle] | None:
-        """What a version does not read, though the one that serves does; None while it is being asked.
+        """Obstacles: a version does not read what the one that serves does; None while it is being asked.
 
         A side that never ran a version has written nothing, and what this one wrote it reads.
 

@@ -17,7 +17,7 @@ class S3Checkpoints:
         self._s3, self._bucket, self._side = s3, bucket, side
 
     def numbers(self, query: str, log: str) -> set[int]:
-        """The files of a folder of a query's checkpoint whose names are numbers."""
+        """Numbers that are names of files in a folder of a query's checkpoint."""
         names = (key.rpartition("/")[2] for key in self._keys(f"{self._side}/{query}/{log}/"))
         return {int(name) for name in names if name.isdigit()}
 

@@ -38,7 +38,7 @@ class SideCode:
         return self._records.claim(fence)
 
     def deployed(self) -> Deployed:
-        """What code the side has. While a version is being applied none runs as a whole: it has no name."""
+        """The side's code. While a version is being applied none runs as a whole: its name is empty."""
         record = self._records.read().record
         if record.coming:
             return Deployed(version="", parked=False)
@@ -100,7 +100,7 @@ class SideCode:
             self._kube.put(self._proxied(workloads.CANARY, PAUSE_PATH), str(seconds))
 
     def ask(self, name: str, path: str) -> bytes:
-        """What a program of the side answers to GET."""
+        """The answer of a program of the side to GET `path`."""
         return self._kube.content(self._proxied(name, path))
 
     def _proxied(self, name: str, path: str) -> str:
@@ -112,7 +112,7 @@ class SideCode:
         return f"{_PODS}/{pod}/proxy{path}"
 
     def pods(self) -> Sequence[Manifest]:
-        """Those of workloads: a job's pod that has ended is no code that runs."""
+        """The side's pods that have not ended: the ended pod of a job is not running code."""
         found = self._kube.list(_PODS, workloads.OURS)
         return [each for each in found if each.get("status", {}).get("phase") not in ("Succeeded", "Failed")]
 

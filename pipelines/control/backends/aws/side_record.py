@@ -1,4 +1,4 @@
-"""What the deployer has done to a side, in a ConfigMap of its cluster: the version, and the fence.
+"""The deployer's record of a side, in a ConfigMap of its cluster: the version, and the fence.
 
 Each write names the `resourceVersion` that was read. So of two deployers one writes first, and the other
 learns that before it changes anything.
@@ -20,7 +20,7 @@ _FIELD: Final = "record"
 
 
 class SideRecord(Struct, frozen=True, kw_only=True):
-    """What is recorded of a side."""
+    """A side's version, whether it is parked, and the highest fence that has claimed it."""
 
     fence: int = 0
     version: str = ""

@@ -1,7 +1,7 @@
 """Manifests of the versions that a side can run, as a release has rendered and stored them.
 
 `VERSION/SIDE.json` in the bucket is a JSON array of Kubernetes objects; what is stored once never changes. An
-empty array, which a failed rendering may have left, is no version: a side with it would run nothing.
+empty array, which a failed rendering may have left, is not a version: a side with it would run nothing.
 """
 
 import json
@@ -28,7 +28,7 @@ class VersionStore:
         self._read: dict[str, Sequence[Manifest]] = {}
 
     def manifests(self, version: str, side: str) -> Sequence[Manifest] | None:
-        """What a version consists of on a side; None if there is no such version."""
+        """The manifests of a version on a side; None if there is no such version."""
         key = version_key(version, side)
         if key not in self._read:
             try:

@@ -41,7 +41,7 @@ class Place:
 
     @classmethod
     def of(cls, outputs: Mapping[str, str], *, zone: str) -> "Place":
-        """The place that `infra.workloads.outputs` describes, whose zone was looked up."""
+        """The place that `infra.workloads.outputs` describes, with a hosted zone that was looked up."""
         return cls(
             region=outputs["region"],
             zone=zone,

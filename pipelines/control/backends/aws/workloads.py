@@ -1,4 +1,4 @@
-"""What the objects of a side say of it. Pure."""
+"""A side as its Kubernetes objects show it: its stop order, readiness and crashes. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -15,7 +15,7 @@ READABILITY: Final = "readability"
 """The job in which a version is asked what it reads, see `questions`."""
 
 KEPT: Final = frozenset({"provision", "deploy", READABILITY})
-"""What runs on a parked side: documents stay up to date, a version is asked, the side can be woken up."""
+"""Names of what a parked side keeps: documents stay up to date, a version is asked, it can be woken up."""
 
 PAUSED: Final = "autoscaling.keda.sh/paused-replicas"
 """KEDA scales the workload to this number at once, and then leaves it alone."""
@@ -40,7 +40,7 @@ _LASTING: Final = frozenset({"Deployment", "StatefulSet"})
 
 
 def name_of(manifest: Manifest) -> str:
-    """What a workload or a pod is named by its label."""
+    """The name of a workload or a pod, by its label; empty without one."""
     return str(manifest["metadata"].get("labels", {}).get(NAME, ""))
 
 
@@ -86,7 +86,7 @@ def least_replicas(manifests: Iterable[Manifest]) -> Mapping[str, int]:
 def in_order(manifests: Iterable[Manifest]) -> Sequence[Manifest]:
     """As they are applied: what others need first, then pods, then what scales them.
 
-    KEDA's webhook refuses an autoscaler by CPU or memory whose workload is not there.
+    KEDA's webhook refuses an autoscaler by CPU or memory if its workload is not there.
     """
     first = ("ServiceAccount", "ConfigMap", "Job")
     ranks = {kind: rank for rank, kind in enumerate(first)}

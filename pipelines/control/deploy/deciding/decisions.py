@@ -1,4 +1,4 @@
-"""What becomes of a release, given what was seen: the next step, a wait, or the way back. Pure."""
+"""The decision about a release, given what was seen: the next step, a wait, or the way back. Pure."""
 
 from msgspec.structs import replace
 
@@ -46,7 +46,7 @@ def _further(at: Look) -> Release:
 
 
 def _verdict(release: Release, seen: Seen, policy: Policy, now_ms: int) -> Verdict | None:
-    """What the minutes say; None where they are not asked."""
+    """The verdict on the target's minutes; None where they are not asked for."""
     if release.step not in JUDGED or not release.traffic_ms:
         return None
     since, alone = -(-release.traffic_ms // MINUTE_MS), release.step is Step.BAKE
@@ -72,7 +72,7 @@ def _crashed(at: Look) -> str:
     if found is None or at.release.step not in WATCHED or found.crashes < at.policy.most_crashes:
         return ""
     if at.release.kind is Kind.BURST_OFF:
-        return ""  # its target has served for long: what crashed since then is no reason to go on bursting
+        return ""  # its target has served for long: a crash since then is not a reason to go on bursting
     why = f": {'; '.join(found.waiting_for)}" if found.waiting_for else ""
     return f"programs of {at.release.version} ended by themselves {found.crashes} times{why}"
 
@@ -90,7 +90,7 @@ def _late(at: Look) -> str:
     if limit is None or passed <= limit:
         return ""
     if step is Step.BAKE and not at.seen.problem and not waits:
-        return ""  # it ends by itself: nobody looked for a while
+        return ""  # it ends by itself: there was no look for a while
     why = at.seen.problem or waits or at.release.said or "nothing seen"
     return f"{step} was not over after {limit:,} s: {why}"
 

@@ -1,4 +1,4 @@
-"""What a look at the two sides found, for a release. Pure."""
+"""The findings of a look at the two sides, for a release. Pure."""
 
 from collections.abc import Mapping, Sequence
 
@@ -22,7 +22,7 @@ from shared.contracts.releases import Positions, Release
 
 
 class Seen(Struct, frozen=True, kw_only=True):
-    """What a look at the sides found; None is not asked, or not known."""
+    """The findings of a look at the sides; None is not asked, or not known."""
 
     problem: str = ""
     """Why the place could not be asked or changed."""
@@ -51,7 +51,7 @@ class Seen(Struct, frozen=True, kw_only=True):
     """By reason, of a side that has read everything."""
 
     restored: str = ""
-    """What was done about positions."""
+    """In words, from where the side that is put right goes on; empty before it was rewound."""
 
 
 class Look(Struct, frozen=True, kw_only=True):

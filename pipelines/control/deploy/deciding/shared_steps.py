@@ -1,4 +1,4 @@
-"""What comes after a step that is taken forward and on the way back alike, given what a look found. Pure."""
+"""The release after a step that is taken both forward and on the way back, given what a look found. Pure."""
 
 from msgspec.structs import replace
 
@@ -61,7 +61,7 @@ def after_drain(at: Look) -> Release:
 
 
 def clients_had_time(at: Look) -> bool:
-    """Whether clients had their time to leave a side whose share became 0."""
+    """Whether clients had their time to leave a side since its share became 0."""
     return at.now_ms - at.release.traffic_ms >= 1_000 * at.policy.linger_seconds
 
 

@@ -1,4 +1,4 @@
-"""What comes after each step of a release, given what a look found. Pure."""
+"""The release after each of its steps, given what a look found. Pure."""
 
 from collections.abc import Callable, Mapping
 from typing import Final

@@ -1,4 +1,4 @@
-"""What comes after each step by which a release is undone and a side put right, given what was seen. Pure."""
+"""The release after each step by which it is undone and a side put right, given what was seen. Pure."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -156,7 +156,7 @@ def _catch_up(at: Look) -> Release:
 
 
 def _lay_down(at: Look) -> Release:
-    """What no customer sent may stay in the topics."""
+    """Over once the side is parked; records that no customer sent may stay in its topics."""
     side = at.release.faulty
     if catches_up(at.release):
         return after_park(at, side, Step.CATCH_UP, "caught up")

@@ -1,4 +1,4 @@
-"""What is much worse in two minutes, one after the other: p95, CPU an event and memory of a version. Pure.
+"""Values of a version that are much worse in two consecutive minutes: p95, CPU per event, memory. Pure.
 
 A release on one machine has four settled minutes in which both sides have traffic, too few for the tests
 of `minute_values`: two at the first share, one in which half begins, one at half. Here the differences are so

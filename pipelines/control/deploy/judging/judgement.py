@@ -38,7 +38,7 @@ _DEAD_MARGIN: Final = 0.001
 
 
 class Enough(Struct, frozen=True, kw_only=True):
-    """What a good verdict needs."""
+    """The traffic that a version must have had for a good verdict."""
 
     events: int
     minutes: int
@@ -105,8 +105,8 @@ def _lacking(ours: Sequence[SideMinute], enough: Enough) -> list[str]:
 
 
 def _own(minute: SideMinute) -> SideMinute:
-    """What the version by itself can be judged by. Beside another side both meet the same destinations, and
-    one that fails for the version alone is a fault of the version."""
+    """A minute without deliveries held up by their destination, to judge a version by itself. Beside another
+    side both meet the same destinations, and one that fails for the version alone is the version's fault."""
     return replace(minute, total=max(minute.good, minute.total - minute.held_up))
 
 
@@ -116,7 +116,7 @@ def _summary(ours: Sequence[SideMinute]) -> str:
 
 
 def _wrongs(target: Sequence[SideMinute]) -> list[str]:
-    """What no version may do once, in words: what went through it has to be processed again."""
+    """Lost and changed events, in words: one fails a version, and what went through is processed again."""
     lost, changed = sum(each.lost for each in target), sum(each.changed for each in target)
     found = ((lost, "are lost"), (changed, "arrived changed"))
     return [f"{count:,} events {what}" for count, what in found if count]
@@ -167,7 +167,7 @@ def _share(  # noqa: PLR0913  # two counts of two, and what is allowed
     what: str, hits: int, of: int, other: int, of_other: int,
     *, margin: float, allowed: float, again: bool, error: float,
 ) -> Iterator[tuple[str, bool]]:  # fmt: skip
-    """What is said of a share that is worse; against the other's, or what is allowed if it had no events."""
+    """A worse share in words, with `again`; against the other side's, or `allowed` if that had no events."""
     share, beside = hits / of, other / of_other if of_other else allowed
     if share <= (beside + margin if of_other else allowed):
         return

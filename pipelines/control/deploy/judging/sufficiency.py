@@ -10,7 +10,7 @@ _DAY_MS: Final = 86_400_000
 
 
 def disproof(proof: Proof) -> str:
-    """What is wrong with events that went through a side; empty if nothing is, so far."""
+    """Faults of a proof's events (changed, doubled or refused), in words; empty if there are none so far."""
     wrong = [
         f"{count:,} {what}"
         for count, what in (
@@ -50,7 +50,7 @@ def words(rating: Rating) -> str:
 
 
 def left(remains: Remains, *, retries: bool) -> list[str]:
-    """What keeps a side from being parked, in words; empty if it may be.
+    """Reasons not to park a side yet, in words; empty if it may be parked.
 
     Args:
         remains: what it has to settle.
@@ -67,7 +67,7 @@ def left(remains: Remains, *, retries: bool) -> list[str]:
 
 
 def account(remains: Remains, dead_letters: Mapping[str, int]) -> str:
-    """What became of everything that a side took, in words; `dead_letters` by reason."""
+    """The outcome of everything that a side took, in words; `dead_letters` by reason."""
     dead = ", ".join(f"{count:,} {reason}" for reason, count in sorted(dead_letters.items()))
     waiting = f"; {remains.retries:,} events wait in its retry topics" if remains.retries else ""
     return f"nothing unread{waiting}; dead letters: {dead or 'none'}"

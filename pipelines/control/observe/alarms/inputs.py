@@ -122,7 +122,7 @@ class Evaluation(Struct, kw_only=True, frozen=True):
 
 
 class TransitionKind(StrEnum):
-    """What happened to an alarm; part of the notification's type."""
+    """The kind of change to an alarm; part of the notification's type."""
 
     OPENED = "opened"
     UPDATED = "updated"

@@ -1,4 +1,4 @@
-"""What every receiver of alarms is, and what the ones that block share."""
+"""The interface of alarm receivers, and code that several of them share."""
 
 import asyncio
 import threading

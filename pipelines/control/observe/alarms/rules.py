@@ -18,7 +18,7 @@ from shared.contracts.documents import Catalogue
 _FROM_OFFSETS: Final = frozenset({AlarmKind.STALLED, AlarmKind.METER})
 _FROM_TALLIES: Final = frozenset(AlarmKind) - _FROM_OFFSETS
 _FROM_DOCUMENTS: Final = frozenset({AlarmKind.BACKLOG, AlarmKind.SILENT, AlarmKind.CUSTOMER, AlarmKind.SKEW})
-"""What is for customers needs their contacts, which are documents too."""
+"""Kinds that need the documents; alarms for customers need their contacts, which are documents too."""
 
 
 def evaluate(

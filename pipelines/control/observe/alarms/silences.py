@@ -20,7 +20,7 @@ AFTER_MS: Final = 5 * 60_000
 """An activity's window stays open for so long: its last minute is judged that much later."""
 
 LAG_KINDS: Final = (AlarmKind.BURN, AlarmKind.STALLED, AlarmKind.BACKLOG, AlarmKind.SILENT)
-"""What an activity may disturb for a while; loss and doubles it may not."""
+"""Kinds of alarms that an activity may cause for a while; it may not cause loss or doubles."""
 
 _DISTURBING: Final = frozenset({Actor.DEPLOYER, Actor.AUTOSCALER, Actor.MAINTENANCE})
 

@@ -1,4 +1,4 @@
-"""What the API answers: from the snapshot, and for what is not held from the store and the topics."""
+"""The API's answers, from the snapshot; what it does not hold comes from the store and the topics."""
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date, timedelta
@@ -95,7 +95,7 @@ class Queries:
         return next(iter(self.minutes(tenant, minute, minute)), empty_card(tenant, minute))
 
     def pipe(self, tenant: str, pipe: str, first: int) -> PipeCard:
-        """What became of a pipe's events since a minute, as far as minutes are complete; of a day at most."""
+        """Outcomes of a pipe's events since a minute, as far as minutes are complete; of a day at most."""
         last = self._snapshot().whole_minute
         first = max(first, last - DAY_MINUTES + 1)
         cards = self.minutes(tenant, first, last) if first <= last else []
@@ -178,7 +178,7 @@ class Queries:
         )
 
     def activities(self) -> UnderWay:
-        """What is under way on the side, and who waits.
+        """Activities under way on the side, and the wishes of those who wait.
 
         Raises:
             UnavailableError: if the register was not read.
@@ -212,7 +212,7 @@ def _busy() -> BusyError:
 
 
 def _customers(found: Snapshot) -> Iterator[MinuteCard]:
-    """The last minutes of each customer: hifi's own few events are no measure of how fast a side is."""
+    """The last minutes of each customer: hifi's own few events do not show how fast a side is."""
     for tenant in found.tenants:
         if tenant not in OWN_TENANTS:
             yield from found.judged(tenant, GOOD_MINUTES)

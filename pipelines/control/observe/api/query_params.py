@@ -1,4 +1,4 @@
-"""What requests ask with, checked. Pure."""
+"""Parses and checks the parameters of requests. Pure."""
 
 from datetime import UTC, date, datetime
 from typing import Final
@@ -18,7 +18,7 @@ class BadParameterError(Exception):
 
 
 class UnavailableError(Exception):
-    """What an answer needs cannot be reached just now; the text says what and why."""
+    """Data that an answer needs cannot be reached just now; the text says which and why."""
 
 
 class BusyError(Exception):
@@ -38,7 +38,7 @@ def number(name: str, text: str | None, default: int, least: int, most: int) -> 
     """A whole number.
 
     Raises:
-        BadParameterError: if it is none, or outside the bounds.
+        BadParameterError: if it is not one, or is outside the bounds.
     """
     if text is None:
         return default
@@ -52,7 +52,7 @@ def minute(name: str, text: str | None, default: int) -> int:
     """An epoch minute.
 
     Raises:
-        BadParameterError: if it is none.
+        BadParameterError: if it is not one.
     """
     return number(name, text, default, 0, _LAST_MINUTE)
 
@@ -76,7 +76,7 @@ def day(text: str) -> date:
     """A date.
 
     Raises:
-        BadParameterError: if it is none.
+        BadParameterError: if it is not one.
     """
     try:
         return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date()

@@ -234,7 +234,7 @@ def _parse_window(body: bytes) -> QuietWindow:
     """The window that a request asks for.
 
     Raises:
-        BadParameterError: if it is none.
+        BadParameterError: if it is not one.
     """
     try:
         return _window.decode(body)

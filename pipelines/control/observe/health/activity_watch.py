@@ -44,7 +44,7 @@ class ActivityWatch:
             self._thread.join(_STOP_SECONDS)
 
     def register(self) -> Register | None:
-        """What is under way, and who waits; None while it is not known."""
+        """Activities under way, and the wishes of those who wait; None while they are not known."""
         return self._register
 
     def resume(self, windows: Sequence[QuietWindow]) -> None:

@@ -1,4 +1,4 @@
-"""What Kafka says about the nodes' progress: their groups' offsets, and the ends of the topics."""
+"""The nodes' progress according to Kafka: their groups' offsets, and the ends of the topics."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
@@ -54,7 +54,7 @@ class Progress:
         return Consumer(config | {"group.id": group_name(name)}, logger=_log)
 
     def look(self, covered: Offsets, now_ms: int) -> OffsetsSnapshot:
-        """What is known now. Who stands before a partition's beginning is moved there: what expired is gone.
+        """The offsets now. A reader before a partition's beginning is moved there: expired records are gone.
 
         A group that stands beyond a partition's end read an earlier topic of that name, nothing of this one.
 

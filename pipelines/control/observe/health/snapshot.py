@@ -24,7 +24,7 @@ _SOURCE_MINUTES: Final = 25 * 60
 
 
 class Snapshot(Struct, kw_only=True, frozen=True):
-    """What requests are answered from. Replaced at each look, never changed."""
+    """The data that requests are answered from. Replaced at each look, never changed."""
 
     at_ms: int = 0
     cards: Mapping[DayKey, Cards] = {}
@@ -114,7 +114,7 @@ def recent_cards(
 
 
 def dead_letters(parts: Iterable[JudgedMinute]) -> Iterator[DeadLetters]:
-    """What became dead letters, by minute and tenant."""
+    """Dead letters by minute and tenant, counted by reason."""
     for state, *_ in parts:
         reasons: dict[str, int] = defaultdict(int)
         for line in state.of((Stage.DEAD,)):

@@ -11,7 +11,7 @@ from shared.contracts.reasons import EXISTS, ConnectionFailure
 
 
 class Remedy(NamedTuple):
-    """What a failure likely comes from, and what the customer can do about it."""
+    """The likely cause of a failure, and what the customer can do about it."""
 
     cause: str
     fix: str
@@ -125,7 +125,7 @@ def customer_remedy(reason: str) -> Remedy | None:
 def connection_remedy(reason: str) -> Remedy | None:
     """Likely cause and fix of a connection that fails for good; None for other reasons.
 
-    hifi goes on trying: such an event is no dead letter yet, and the cause may pass by itself.
+    hifi goes on trying: such an event is not a dead letter yet, and the cause may pass by itself.
     """
     return _CONNECTIONS.get(reason.partition(" ")[2])
 

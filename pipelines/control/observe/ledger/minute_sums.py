@@ -77,7 +77,7 @@ class Proven(msgspec.Struct, omit_defaults=True):
     lost: int = 0
     extra: int = 0
     dropped: int = 0
-    """For TRANSMIT: second copies in its input that it dropped; they are no doubles, and not owed."""
+    """For TRANSMIT: second copies in its input that it dropped; they are not doubles, and not owed."""
 
     ids: dict[int, int] = msgspec.field(default_factory=dict)
     """How often each hash is lost (positive) or doubled (negative); fewer than the counts where not all ids
@@ -126,10 +126,10 @@ class MinuteState(msgspec.Struct, omit_defaults=True):
     """Proven differences, for accounts that are not even."""
 
     proven: dict[Key, Proven] = msgspec.field(default_factory=dict)
-    """What was proven of an account; it stays while newly arrived events settle."""
+    """The proven figures by account, which stay while newly arrived events settle."""
 
     watched: dict[FieldKey, FieldCounts] = msgspec.field(default_factory=dict)
-    """What the watched fields of pipes held."""
+    """Counts of the values in the pipes' watched fields."""
 
     through: int = -1
     """Offset of the last ledger record in these sums."""

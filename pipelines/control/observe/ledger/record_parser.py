@@ -36,7 +36,7 @@ class ObservedEvent(NamedTuple):
 
     destination: str = ""
     text: str = ""
-    """What happened, in a few words."""
+    """Description of what happened, in a few words."""
 
     replayed: bool = False
     """Whether it was processed again after a rollback."""

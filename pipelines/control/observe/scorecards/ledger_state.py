@@ -168,7 +168,7 @@ class LedgerState:
 
     @property
     def position(self) -> LedgerPosition:
-        """What to store beside the states."""
+        """The position in the ledger, to be stored beside the states."""
         offset = min([parts.offset for parts in self._parts.values()], default=self._next)
         return LedgerPosition(
             offset=offset, covered=dict(self.covered), floor=self._floor, read_to_ms=self.read_to_ms

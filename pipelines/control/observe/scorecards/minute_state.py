@@ -17,7 +17,7 @@ from shared.contracts.scorecard import MinuteCard
 _NOTHING: Final = Identified()
 
 Asked = tuple[Mapping[Key, Mapping[int, int]], frozenset[Key], frozenset[int], int]
-"""What the last read plan requested: hashes to name, accounts to count, events of which to count the copies,
+"""The last read plan's requests: hashes to name, accounts to count, events of which to count the copies,
 and the version of what is counted."""
 
 
@@ -58,7 +58,7 @@ class MinuteTracker:
     def judge_even(self, before_minute: int, now_ms: int) -> list[MinuteCard]:
         """Judge earlier minutes in which nothing is missing or extra for any tenant; returns their cards.
 
-        For minutes whose collected events are all tallied, while it is unknown how far the nodes are: what is
+        For minutes with all collected events tallied, while it is unknown how far the nodes are: what is
         even then needs no proof. Other minutes wait for `judge`.
         """
         self._open.update(self._changed())
@@ -157,7 +157,7 @@ class MinuteTracker:
     def unsaved(self) -> list[MinuteState]:
         """States that changed since the last call, those that were not judged since among them.
 
-        Who stores the ledger's position has to store them first: what it covers is not read again.
+        They have to be stored before the ledger's position: what that covers is not read again.
         """
         self._open.update(self._changed())
         keys, self._unsaved = self._unsaved, set()
@@ -183,7 +183,7 @@ class MinuteTracker:
 
 
 def _version(state: MinuteState, plan: ReadPlan) -> int:
-    """What changes when a plan's counts are out of date."""
+    """A number that changes when a plan's counts are out of date."""
     if plan.recounted:
         return state.through
     return sum(state.count(stage) for stage in COPIES) if plan.copied else 0

@@ -1,4 +1,4 @@
-"""What became of one pipe's events, from the cards of minutes. Pure."""
+"""The outcomes of one pipe's events, summed from the cards of minutes. Pure."""
 
 from collections.abc import Iterable
 

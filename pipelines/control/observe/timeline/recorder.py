@@ -51,7 +51,7 @@ class TimelineRecorder:
             self._thread.join(_STOP_SECONDS)
 
     def acted_since(self, oldest_ms: int) -> list[ActivitySpan]:
-        """What former processes stored of who acted, if it was seen at `oldest_ms` or later.
+        """The spans of activities that former processes stored, if last seen at `oldest_ms` or later.
 
         Raises:
             StoreError: if the table cannot be read.
@@ -59,7 +59,7 @@ class TimelineRecorder:
         return [each for each in _stored(self._store, oldest_ms) if isinstance(each, ActivitySpan)]
 
     def between(self, first_ms: int, last_ms: int) -> Timeline:
-        """What is known of a time, epoch milliseconds; `last_ms` is not of it."""
+        """The spans that overlap a time, epoch milliseconds; `last_ms` is not part of it."""
         with self._lock:
             return self._spans.between(first_ms, last_ms, self._clock())
 
@@ -105,7 +105,7 @@ class TimelineRecorder:
 
 
 def _stored(store: Store, oldest_ms: int) -> Iterator[Span]:
-    """What is stored, but for what the table has not deleted yet."""
+    """Stored spans last seen at `oldest_ms` or later: the table may not have deleted older ones yet."""
     for item in store.query(_PARTITION):
         try:
             span = msgspec.msgpack.decode(item.body, type=_KINDS[item.sk.partition("/")[0]])

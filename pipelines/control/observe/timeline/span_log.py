@@ -31,7 +31,7 @@ So spans that begin in the same millisecond have keys of their own: a span that 
 
 
 class Taken(Struct, frozen=True):
-    """What a sample changed."""
+    """The effect of a sample: the spans that it began or continued."""
 
     spans: Mapping[Key, Span]
     news: bool
@@ -39,7 +39,7 @@ class Taken(Struct, frozen=True):
 
 
 class SpanLog:
-    """What is kept."""
+    """The kept spans of health and of activities: at most MOST of each, seen in the last KEPT_MS."""
 
     def __init__(self) -> None:
         self._health: dict[Key, HealthSpan] = {}
@@ -78,7 +78,7 @@ class SpanLog:
         return Taken(spans={key_of(each): each for each in spans}, news=news)
 
     def between(self, first_ms: int, last_ms: int, now_ms: int) -> Timeline:
-        """What is known of a time; `last_ms` is not of it."""
+        """The spans that overlap a time; `last_ms` is not part of it."""
         sampled = now_ms - self._at_ms <= GAP_MS
         newest = next(reversed(self._health), None)
         current = {*self._under_way, *([newest] if newest else [])} if sampled else set()

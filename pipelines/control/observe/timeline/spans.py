@@ -25,7 +25,7 @@ _FIGURE: Final = re.compile(r"(?<![\w-])[\d.,]*\d(?![\w-])")
 
 
 def health_of(found: Stability) -> Health:
-    """What an answer says in one word."""
+    """An answer about stability in one word: unknown, stable or unstable."""
     if found.silent:
         return Health.UNKNOWN
     return Health.STABLE if found.stable else Health.UNSTABLE

@@ -76,7 +76,7 @@ class ReadPlan(Struct, kw_only=True, frozen=True):
 
 
 class Identified(Struct, kw_only=True, frozen=True):
-    """What was found in the records."""
+    """Findings from the records: named events, and counts by hash."""
 
     named: Mapping[Key, tuple[NamedEvent, ...]] = {}
     counted: Mapping[Key, Mapping[int, int]] = {}

@@ -19,7 +19,7 @@ _NONE: Final[Difference] = {}
 
 
 class RecordCounts(Struct, frozen=True):
-    """What was counted from the records."""
+    """Counts taken from the records: differences by account, and copies of doubled events."""
 
     differences: Mapping[Key, Difference] = {}
     copies: CopiesByHash = {}
@@ -200,7 +200,7 @@ class Differences:
         return sum(each.sent_of_route if by_route else each.sent_of_ingest for each in made if each)
 
     def _doubled_copies(self, value: int, pipe: str) -> DoubledCopies | None:
-        """What is known of an event's copies for one pipe; None if a sketch cannot be decoded."""
+        """The counts of an event's copies for one pipe; None if a sketch cannot be decoded."""
         key = Key(Reconciliation.CLAIMS, pipe)
         others = (Key(Reconciliation.INGEST), Key(Reconciliation.ROUTE), Key(Reconciliation.DROPPED, pipe))
         ingest, route, dropped = (self._of(each) for each in others)

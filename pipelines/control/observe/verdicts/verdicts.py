@@ -110,12 +110,12 @@ class Judgement(Struct, kw_only=True, frozen=True):
 
     @property
     def needs_reading(self) -> Sequence[Key]:
-        """Accounts whose records must be read for exact figures."""
+        """Accounts with records that must be read for exact figures."""
         return [key for key, verdict in self.verdicts.items() if verdict.unread]
 
     @property
     def proven(self) -> Mapping[Key, Proven]:
-        """What is proven, which later tallies must not undo for a time."""
+        """The proven figures by account, which later tallies must not undo for a time."""
         return {
             key: Proven(
                 lost=verdict.lost,

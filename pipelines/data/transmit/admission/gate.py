@@ -218,7 +218,7 @@ class Gate:
             self.pace = lanes.after_request(self.pace, spent, now_ms, self._rules.slowness)
 
     def without_turn(self, events: int) -> NoTurn:
-        """The refusal of a request whose events come back later: when the rate limit has room for them."""
+        """The refusal of a request; its events come back later, when the rate limit has room for them."""
         if self._rate is None:
             return NoTurn()
         self._rate, wait = self._rate.booked(events, self._seconds())

@@ -84,7 +84,7 @@ class Connector(Protocol[O_contra]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectorContext:
-    """What the process gives a connector that it opens."""
+    """The resources that the process gives a connector when it opens it."""
 
     session: "aiohttp.ClientSession"
     """Enforces `egress` and follows no redirects. The connector must not close it."""

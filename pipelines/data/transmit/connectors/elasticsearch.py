@@ -111,7 +111,7 @@ def _answer(item: _Item) -> Answer:
 def _of_create(answer: Answer, event: Event) -> Answer:
     """The answer for an event; a document that is there already settles it.
 
-    The document's id is that of the delivery, so an earlier try wrote it, whose answer or receipt was lost.
+    The document's id is that of the delivery, so an earlier try wrote it, and its answer or receipt was lost.
     Only a replay has to replace what was written before it: `create` never will, so trying again is in vain.
     """
     if answer != _CONFLICT:

@@ -1,4 +1,4 @@
-"""Recent deliveries: those in `receipts`, and those of this process whose receipts are not written yet."""
+"""Recent deliveries: those in `receipts`, and those of this process that have no written receipt yet."""
 
 import threading
 from collections.abc import Iterable

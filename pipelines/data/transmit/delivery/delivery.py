@@ -35,7 +35,7 @@ _GRACE_SECONDS: Final = 1.0
 """Time past the deadline after which a connector that has not returned is cancelled."""
 
 _LEAST_SECONDS: Final = 1.0
-"""What a request has for its answer, however long it waited for its turn."""
+"""Least time that a request has for its answer, however long it waited for its turn."""
 
 _SILENCE: Final = Answer(error="timeout: the connector gave no answer")
 

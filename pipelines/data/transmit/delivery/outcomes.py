@@ -79,7 +79,7 @@ class Outcomes:
 
 
 def refused(batch: RequestBatch, refusal: Refusal) -> Failed | Moved:
-    """The result of a try whose turn was refused."""
+    """The result of a try that was refused its turn."""
     name = batch.destination.name
     match refusal:
         case Moved():

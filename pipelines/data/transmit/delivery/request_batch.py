@@ -10,7 +10,7 @@ from shared.contracts.documents import Batch, Destination
 
 
 class Group(NamedTuple):
-    """What all events of a request share."""
+    """The properties that all events of a request share."""
 
     tenant: str
     pipe: str
@@ -38,7 +38,7 @@ class RequestBatch:
 
     @property
     def group(self) -> Group:
-        """What its events share."""
+        """The group that its events belong to."""
         pipe, replay = self.resolved.pipe, self.events[0].replay if self.events else None
         return Group(pipe.tenant, pipe.name, self.attempt, replay)
 

@@ -1,8 +1,8 @@
 """Applies masks and transforms on a separate thread, in short turns and for a bounded time.
 
 A transform runs until its step budget is used up. On the event loop it would delay all destinations; on a
-thread it only competes for the interpreter. The turns of several pipes alternate, and a tenant whose pipes
-are costly waits for the others'.
+thread it only competes for the interpreter. The turns of several pipes alternate, and a tenant with
+costly pipes waits for the others'.
 """
 
 import asyncio

@@ -24,7 +24,7 @@ Guard = Callable[[Request], Caller]
 
 
 class Access:
-    """What stands before every route below /v1. Its guards run on threads: they ask the table."""
+    """The access check before every route below /v1. Its guards run on threads: they ask the table."""
 
     def __init__(self, authentication: Authentication, limits: RateLimits, tenants: RateLimits) -> None:
         """`limits` are those of each token or person, `tenants` those of each tenant's together."""

@@ -28,7 +28,7 @@ class AuditRow(Struct, frozen=True, kw_only=True):
     """Id of the token, or of the person."""
 
     label: str = ""
-    """What people see of it: a member who was removed is in no other list."""
+    """Its label for people to read: a member who was removed is in no other list."""
 
     role: str
     """Empty for a person without a role there."""
@@ -40,7 +40,7 @@ class AuditRow(Struct, frozen=True, kw_only=True):
     count: int = 1
     """Requests that it stands for, at least; above 16 it grows each time when they have doubled.
 
-    What else the row says is of one of them.
+    The other columns are those of one of them.
     """
 
 
@@ -50,7 +50,7 @@ def partition(tenant: str | None) -> str:
 
 
 def owner_of(caller: Caller, target: str | None) -> str | None:
-    """In whose log a request belongs: the target's for an operator, else that of the caller's tenant.
+    """The tenant that has a request in its log: the target for an operator, else the caller's tenant.
 
     What a caller tried in another tenant stays out of that tenant's sight, and the other way round; what a
     person without a role there tried belongs to the operators.

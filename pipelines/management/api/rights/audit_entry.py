@@ -1,4 +1,4 @@
-"""What the audit log keeps of one request, once, however it ends."""
+"""The audit log's entry for one request, kept once, however the request ends."""
 
 import threading
 from http import HTTPStatus

@@ -101,7 +101,7 @@ def roles_of(person: Person, memberships: Mapping[str, Role]) -> dict[str, Role]
 
 
 def shown_label(claim: object, otherwise: str) -> str:
-    """What people see of a caller: one line, of a bounded length."""
+    """The label that people see for a caller: one line, of a bounded length."""
     text = claim if isinstance(claim, str) and claim.strip() else otherwise
     return "".join(each if each.isprintable() else " " for each in text).strip()[:_SHOWN]
 

@@ -1,4 +1,4 @@
-"""What a member made that gives access without the member: it outlives the member, or the member's role.
+"""Access that outlives the member who made it, or the member's role: tokens and invitations.
 
 Tokens and invitations are the tenant's: a removal that ended them by itself would stop programs that others
 depend on. So whoever removes a member sees what lives on, and may end it in the same request.
@@ -16,7 +16,7 @@ from pipelines.management.api.rights.tokens import Token, is_expired
 
 
 class MadeAccess(Struct, frozen=True, kw_only=True):
-    """What a member made, and what tokens that it made have made in turn."""
+    """Tokens and invitations that a member made, directly or by tokens that it made."""
 
     tokens: list[Token]
     """Valid ones."""
@@ -35,7 +35,7 @@ class MadeAccessFinder:
         self._tokens, self._members = tokens, members
 
     def made_by(self, tenant: str, member_id: str, role: Role | None, now_ms: int) -> MadeAccess:
-        """What a member made that may more than `role`, which it has now; None: it is a member no more."""
+        """Access that a member made above `role`, its role now; all of it for None, a former member."""
         tokens = self._tokens.of(tenant, now_ms)
         makers = makers_of(member_id, tokens)
         return MadeAccess(
@@ -53,7 +53,7 @@ class MadeAccessFinder:
         )
 
     def has_made(self, tenant: str, member_id: str, now_ms: int) -> bool:
-        """Whether anything that a member made, who is none any more, gives access."""
+        """Whether anything that a former member made still gives access."""
         found = self.made_by(tenant, member_id, None, now_ms)
         return bool(found.tokens or found.invitations)
 

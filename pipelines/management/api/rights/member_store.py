@@ -124,7 +124,7 @@ class MemberStore:
         return False
 
     def open_invitation(self, text: str, now_ms: int) -> Invitation | None:
-        """What a text invites to now."""
+        """The invitation with this text; None if there is none, or it has expired."""
         found = self._invitations.get(INVITATIONS, digest(text))
         return found if found is not None and found.expires_ms > now_ms else None
 

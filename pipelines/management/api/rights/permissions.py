@@ -5,7 +5,7 @@ from typing import Final
 
 
 class Role(StrEnum):
-    """What a token may do; each may all that the ones before it may."""
+    """The rights of a token or a member; each role includes those of the roles before it."""
 
     VIEWER = "viewer"
     EDITOR = "editor"
@@ -14,10 +14,10 @@ class Role(StrEnum):
 
 
 class Action(Enum):
-    """What routes do."""
+    """The kinds of action that routes perform."""
 
     KNOW = "know"
-    """What everybody who is signed in may: ask who it is, and take up an invitation."""
+    """Open to everybody who is signed in: ask who it is, and take up an invitation."""
 
     READ = "read"
     WRITE = "write"

@@ -41,7 +41,7 @@ class Team(Struct, frozen=True, kw_only=True):
 
 
 class Invitation(Struct, frozen=True, kw_only=True):
-    """What the table holds of an invitation; its text is known to the invited only."""
+    """An invitation's row in the table; the text is known to the invited only."""
 
     id: str
     tenant: str

@@ -65,7 +65,7 @@ class TokenIndex:
         return self._tokens.those(TOKENS, [place.key for _, place in places])
 
     def one(self, tenant: str | None, token_id: str, now_ms: int) -> Kept | None:
-        """One of a tenant's tokens; None if there is no such one."""
+        """One of a tenant's tokens; None if there is none of that id."""
         if not _ID.fullmatch(token_id):
             return None
         complete = self._complete(now_ms)

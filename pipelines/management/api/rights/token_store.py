@@ -80,7 +80,7 @@ class TokenStore:
         return sorted((token for _, token in self._index.of(tenant, now_ms)), key=lambda token: token.id)
 
     def revoke(self, tenant: str | None, token_id: str, now_ms: int) -> Token | None:
-        """Delete one of a tenant's tokens; None if there is no such one."""
+        """Delete one of a tenant's tokens; None if there is none of that id."""
         found = self._index.one(tenant, token_id, now_ms)
         if found is None:
             return None
@@ -92,7 +92,7 @@ class TokenStore:
         self._index.remove(token)
 
     def _undo(self, text: str, token: Token) -> None:
-        """Delete a token whose text is not answered, if the store takes it."""
+        """Delete a token that `make` does not return after all; a StoreError is only logged."""
         try:
             self._delete(digest(text), token)
         except StoreError as error:

@@ -16,7 +16,7 @@ DAY_MS: Final = 86_400_000
 
 
 class Token(Struct, frozen=True, kw_only=True):
-    """What the table holds of a token."""
+    """A token's row in the table."""
 
     id: str
     role: Role
@@ -47,7 +47,7 @@ def is_expired(token: Token, now_ms: int) -> bool:
 def new_token(  # noqa: PLR0913  # the columns
     role: Role, tenant: str | None, *, label: str, by: str, now_ms: int, days: float | None
 ) -> tuple[str, Token]:
-    """The text of a token that nobody has yet, and what the table is to hold of it."""
+    """The text of a new token, and its row, which is not in the table yet."""
     text = PREFIX + secrets.token_urlsafe(_BYTES)
     token = Token(
         id=secrets.token_hex(8),

@@ -42,7 +42,7 @@ class WriteLimits:
         )
 
     async def permit(self, request: Request) -> AsyncIterator[None]:
-        """A dependency of a route whose requests have no body, after its guard."""
+        """A dependency of a route without a request body, after its guard."""
         with self._writes.permit(request.path_params["tenant"]):
             yield
 

@@ -1,1 +1,1 @@
-"""What the API answers, a file for each kind of thing."""
+"""The routes of the API, a file for each kind of thing."""

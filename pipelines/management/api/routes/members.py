@@ -84,13 +84,13 @@ def member_routes(
 
 
 class _Outliving:
-    """What members made above the roles that they have now."""
+    """Access that members made above the roles that they have now."""
 
     def __init__(self, made: MadeAccessFinder, clock: Clock) -> None:
         self._made, self._clock = made, clock
 
     def left(self, tenant: str, member: str, role: Role | None, *, revoke: bool) -> MadeAccess:
-        """What a member made above a role, None of one that has none any more; ended if that is wanted."""
+        """Access that a member made above `role`; all of it for None, a former member; `revoke` ends it."""
         found = self._made.made_by(tenant, member, role, self._clock())
         if not revoke:
             return found
@@ -267,7 +267,7 @@ def _shown(member: Member) -> dict[str, Any]:
 
 
 def _ended(left: MadeAccess) -> str:
-    """What the audit log says of what a removed member had made."""
+    """The audit log's note on access that a removed member had made; empty if there is none."""
     if not (left.tokens or left.invitations):
         return ""
     counts = f"tokens: {len(left.tokens)}, invitations: {len(left.invitations)}"

@@ -82,7 +82,7 @@ class Field(Struct, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str:
-        """What it is called on the page."""
+        """Its name on the page."""
         words = self.path[-1].replace("_", " ")
         return words[:1].upper() + words[1:] + (" *" if self.required else "")
 

@@ -13,7 +13,7 @@ from shared.documents.yaml_loader import Section, sections
 
 
 class TypedError(ValueError):
-    """What is typed cannot be read; each of `errors` names its field."""
+    """The typed text cannot be read; each of `errors` names its field."""
 
     def __init__(self, errors: Sequence[FieldError]) -> None:
         super().__init__("; ".join(each.detail for each in errors))

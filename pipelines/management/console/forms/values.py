@@ -16,7 +16,7 @@ _MISSING: Final = object()
 
 
 def typed(document: Document, fields: Sequence[Field]) -> Texts:
-    """What the form of a document shows; a TooLongError says that a text is too long."""
+    """The texts that the form of a document shows; a TooLongError says that one is too long."""
     return {each.pointer: _shown(_at(document, each.path), each) for each in fields}
 
 

@@ -67,7 +67,7 @@ def without_keys(document: Document) -> Document:
 
 
 def difference(before: Document | None, after: Document | None) -> Markup:
-    """What changed between two versions, as lines of YAML, or why that is not shown."""
+    """The changes between two versions, as lines of YAML, or why they are not shown."""
     try:
         old, new = ([] if each is None else written(each).splitlines() for each in (before, after))
         lines = list(_changes(old, new))

@@ -41,7 +41,7 @@ _NO_EVENTS: Final = tag(
 
 @dataclass(frozen=True, kw_only=True)
 class PageSettings:
-    """What all pages have in common."""
+    """The settings that all pages of the meter share."""
 
     side: str
     clock: Clock

@@ -1,4 +1,4 @@
-"""What a pipe would do with an event, as text. Pure."""
+"""The result of trying an event on a pipe, as text. Pure."""
 
 from collections.abc import Iterator
 from typing import Final

@@ -19,7 +19,7 @@ _ROOT: Final = HOME + "/{tenant}/" + LETTERS
 
 
 def add_chain_pages(shown: Shown) -> None:
-    """Register the pages; before those of documents, whose addresses would also fit."""
+    """Register the pages; before those of documents, since the addresses of those would also fit."""
 
     @ui.page(_ROOT, title="hifi: dead letters", response_timeout=_SECONDS)
     async def listing(request: Request, tenant: str) -> Response | None:

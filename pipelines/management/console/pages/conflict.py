@@ -1,4 +1,4 @@
-"""What is shown when somebody else wrote a document while it was being edited."""
+"""The notice that another writer changed a document while it was being edited."""
 
 from collections.abc import Awaitable, Callable, Mapping
 

@@ -1,4 +1,4 @@
-"""The page of one document: its form and its YAML text, saving, and what to do when somebody was faster."""
+"""The page of one document: its form and its YAML text, saving, and conflicts with other writers."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -32,7 +32,7 @@ from pipelines.management.console.panels.base import write
 
 
 class Choices(Struct, frozen=True, kw_only=True):
-    """What a form offers to choose from."""
+    """The connectors and document names that a form offers to choose from."""
 
     connectors: Mapping[str, Schema] = {}
     names: Mapping[str, Sequence[str]] = {}
@@ -68,7 +68,7 @@ class Editor:
         return None if document is None else self._headed(document)
 
     async def save(self) -> None:
-        """Write what is typed, if nobody wrote since it was loaded."""
+        """Write what is typed, unless another write came since it was loaded."""
         await self._save(IF_NEW if self._stored is None else if_match(self._stored.version))
 
     async def _save(self, condition: Mapping[str, str]) -> None:
@@ -114,7 +114,7 @@ class Editor:
         ui.notify(f"Saved as version {saved.version}.", type="positive")
 
     async def _overtaken(self, name: str) -> None:
-        """Somebody wrote meanwhile: show what, and let the writer choose; what is typed stays."""
+        """Show what another writer changed meanwhile, and let this one choose; what is typed stays."""
         read = self._visit.account.document(self._visit.tenant, self._kind, name)
         theirs: Version | None = None
         try:

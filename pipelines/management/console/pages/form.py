@@ -22,7 +22,7 @@ _MULTILINE: Final = frozenset({Shape.YAML, Shape.LONG})
 
 
 class Content(Struct, frozen=True, kw_only=True):
-    """What a form shows of a document."""
+    """A document with the fields and texts that its form shows."""
 
     document: Document
     fields: Sequence[Field]
@@ -30,7 +30,7 @@ class Content(Struct, frozen=True, kw_only=True):
 
 
 def content_of(kind: str, document: Document, connectors: Mapping[str, Schema]) -> Content:
-    """What the form of a document shows; it may take seconds.
+    """The content of a document's form; it may take seconds.
 
     Raises:
         TooLongError: if the YAML of a field is too long.

@@ -1,4 +1,4 @@
-"""What the pages of documents have in common: head, navigation, dialogs."""
+"""Parts that the pages of documents have in common: head, navigation, dialogs."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -80,7 +80,7 @@ def trail(*steps: tuple[str, str]) -> Markup:
 
 
 def further(path: str, cursor: str | None, text: str) -> None:
-    """A link to the next page of a list whose address is `path`, if there is one."""
+    """A link to the next page of the list at the address `path`, if there is one."""
     if cursor is not None:
         write(tag("a", text, href=f"{path}?{urlencode({'cursor': cursor})}", class_="act plain"), "acts")
 

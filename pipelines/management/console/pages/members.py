@@ -29,7 +29,7 @@ _LINK_TEXT: Final = "Send this link to the person: whoever opens it first joins.
 
 
 def add_member_pages(shown: Shown, desk: Desk) -> None:
-    """Register the page; before those of documents, whose addresses would also fit."""
+    """Register the page; before those of documents, since the addresses of those would also fit."""
 
     @ui.page(HOME + "/{tenant}/" + MEMBERS, title="hifi: members", response_timeout=_SECONDS)
     async def members(request: Request, tenant: str) -> Response | None:
@@ -167,7 +167,7 @@ async def _removal(member: Member) -> bool | None:
 
 
 def _lives_on(made: MadeAccess) -> str:
-    """What is to be said of what a removed member had made; empty for nothing."""
+    """The notice of access that a removed member made and that lives on; empty if there is none."""
     tokens = [f"token {each.label or each.id} ({each.id})" for each in made.tokens]
     invitations = [f"the invitation for {each.label or each.id}" for each in made.invitations]
     if made.revoked or not (tokens or invitations):

@@ -26,7 +26,7 @@ class TextView:
         self._box.set_visibility(on)
 
     def show(self, text: str) -> None:
-        """Show another document, whose text `writing` made."""
+        """Show another document, as the text that `writing` made."""
         self._text.value = text
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""One signed-in page: whose it is, what it may ask the API, and what happens when the API refuses."""
+"""One signed-in page: its session, its calls to the API, and what happens when the API refuses."""
 
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import closing
@@ -60,11 +60,11 @@ class Visit:
         return True
 
     async def apart(self, work: Callable[[], T]) -> T:
-        """What `work`, which may take seconds, gives; other pages go on meanwhile."""
+        """The result of `work`, which may take seconds; other pages go on meanwhile."""
         return await self.threads.run(self.session.identity.id, work)
 
     async def allowed(self, call: Coroutine[Any, Any, T]) -> T:
-        """What the call gives, if the session is open; the page goes to the sign-in form when it has ended.
+        """The result of the call, if the session is open; if not, the page goes to the sign-in form.
 
         A call that is not made is closed.
 
@@ -95,7 +95,7 @@ Shown = Callable[[Request, str, str, Build], Awaitable[Response | None]]
 
 @dataclass(frozen=True, kw_only=True)
 class Desk:
-    """What all pages share."""
+    """The API client, sessions, threads and settings that all pages share."""
 
     client: ApiClient
     sessions: Sessions
@@ -107,7 +107,7 @@ class Desk:
     """Where browsers find the console, if that is behind a proxy."""
 
     async def visit(self, request: Request, tenant: str) -> Visit | None:
-        """The visit of a request; None if nobody is signed in.
+        """The visit of a request; None without an open session.
 
         Raises:
             ProviderAwayError: if the session's token has ended, and the issuer does not answer.

@@ -12,7 +12,7 @@ _ALARMING = frozenset({"lost", "doubled"})
 
 
 def hop_table(name: str, hops: Sequence[HopRow]) -> Markup:
-    """What each hop received, passed on, lost and doubled."""
+    """A table of the events that each hop received, passed on, lost and doubled."""
     if not hops:
         return empty("No events were counted.")
     titles = ["Hop", *(amount(_title(column)) for column in _COLUMNS), amount("Loss")]
@@ -20,7 +20,7 @@ def hop_table(name: str, hops: Sequence[HopRow]) -> Markup:
 
 
 def worst_hops(hops: Sequence[HopRow]) -> list[HopRow]:
-    """What comes before the pipes, then the pipes whose events went wrong most."""
+    """The hops before the pipes, then those of pipes; in both, most lost and doubled events first."""
     return sorted(hops, key=_goodness)
 
 

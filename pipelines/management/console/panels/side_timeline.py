@@ -25,7 +25,7 @@ _KEY: Final = (Health.STABLE, Health.UNSTABLE, Health.UNKNOWN)
 
 
 class Axis(NamedTuple):
-    """The axis of a chart by minute, whose first and last minute are at its ends."""
+    """The axis of a chart by minute, with the first and the last minute at its ends."""
 
     first: int
     """Epoch minute."""

@@ -32,7 +32,7 @@ _BY_STATUS: Final = {HTTPStatus.CONFLICT: "full", HTTPStatus.FORBIDDEN: "not-a-p
 
 
 def invitation_link(public: str, invitation: str) -> str:
-    """What to send to the invited: browsers keep what follows `#` to themselves."""
+    """The link for the invited person: browsers keep what follows `#` to themselves."""
     return f"{public}{INVITATION}#{invitation}"
 
 

@@ -45,7 +45,7 @@ _REASONS: Final[dict[type[Exception], str]] = {
     ProblemError: "unknown-here",
     UnreachableError: "away",
 }
-"""What the form says of a sign-in that failed."""
+"""The reason that the form gives for a failed sign-in, by the error."""
 
 
 class Begun(Struct, frozen=True, kw_only=True):

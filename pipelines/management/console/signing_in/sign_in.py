@@ -115,7 +115,7 @@ def add_sign_in(
 
     Args:
         app: the application.
-        client: of the API, which says whose a token is.
+        client: of the API, which says who holds a token.
         sessions: of this process.
         issuer: that signs people in; None: tokens alone do.
         secure: browsers come by TLS, so the cookie may travel only by it.

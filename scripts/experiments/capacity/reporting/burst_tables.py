@@ -38,7 +38,7 @@ def _answer_row(each: Answer) -> list[str]:
 
 
 def footprint_table(found: Iterable[Footprint]) -> TableOf:
-    """What runs before a burst, and dollars."""
+    """A table of the capacity that runs before a burst, and of its dollars a month."""
     return TableOf(
         title="What runs before the burst, and what that costs beyond a side of the base rate",
         heads=("peak", "way", "sides", "partitions", "brokers", "workers", "collect", "$ a month more"),

@@ -32,7 +32,7 @@ class Launches:
         self._quotas = quotas
 
     def fault(self, node_group: Document) -> str | None:
-        """What stops the nodes that a group wants now; None: nothing."""
+        """The reason why the nodes that a group wants now do not start; None if nothing stops them."""
         if not node_group["scalingConfig"]["desiredSize"]:
             return None
         return self._fault_of_key(node_group) or self._fault_of_quota(node_group)

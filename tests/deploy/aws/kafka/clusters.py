@@ -71,7 +71,7 @@ class Clusters:
         return {"bootstrapBrokerStringSaslIam": ",".join(brokers)}
 
     def update_broker_storage(self, request: Document) -> Document:
-        """What storage autoscaling does behind Terraform's back."""
+        """Change the size of the volumes, as storage autoscaling does behind Terraform's back."""
         cluster = self.known.get((request["clusterArn"],))
         size = request["targetBrokerEBSVolumeInfo"][0]["volumeSizeGB"]
         cluster["provisioned"]["brokerNodeGroupInfo"]["storageInfo"]["ebsStorageInfo"]["volumeSize"] = size

@@ -1,4 +1,4 @@
-"""What an environment needs of the account's quotas."""
+"""The quotas of the account that an environment needs."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What `hifi deploy` asks for: of local sides a commit, of others the name of a stored version."""
+"""`hifi deploy` asks for a commit on local sides, and for the name of a stored version on others."""
 
 from collections.abc import Iterator
 from functools import partial

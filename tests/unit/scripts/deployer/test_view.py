@@ -1,4 +1,4 @@
-"""What an operator reads of a release and of both sides."""
+"""An operator's view of a release and of both sides."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""What the API is asked to write, in parts that it takes."""
+"""Requests that write documents, in parts that the API takes."""
 
 from hypothesis import given
 from hypothesis import strategies as st

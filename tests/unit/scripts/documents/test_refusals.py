@@ -1,4 +1,4 @@
-"""What the API refuses is shown at its place in the user's file."""
+"""A refusal of the API is shown at its place in the user's file."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What may be in a folder that `hifi up` takes for its data."""
+"""The contents that `hifi up` accepts in a folder for its data."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What `hifi scale` refuses, and which executors count."""
+"""The refusals of `hifi scale`, and the executors that count."""
 
 import fcntl
 from collections.abc import Iterator

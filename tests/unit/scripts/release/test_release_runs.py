@@ -1,4 +1,4 @@
-"""What the scripts of a release do, with stubs for AWS and the cluster: their calls, in their order."""
+"""The scripts of a release, with stubs for AWS and the cluster: their calls, in their order."""
 
 import json
 import os
@@ -15,7 +15,7 @@ echo "$*" >> "$CALLS"
 
 
 class Release:
-    """A checkout whose programs are stubs that note how they are called; AWS answers nothing."""
+    """A checkout with stubs as programs, which note how they are called; AWS answers nothing."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

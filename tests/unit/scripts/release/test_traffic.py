@@ -27,7 +27,7 @@ PLACE = Place(
 
 @pytest.fixture
 def empty(monkeypatch: pytest.MonkeyPatch) -> Iterator[Traffic]:
-    """An environment whose foundation is deployed, and nothing else."""
+    """An environment with its foundation deployed, and nothing else."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "test")
     with mock_aws():
@@ -40,7 +40,7 @@ def empty(monkeypatch: pytest.MonkeyPatch) -> Iterator[Traffic]:
 
 @pytest.fixture
 def traffic(empty: Traffic) -> Traffic:
-    """An environment with edge, whose light side is blue."""
+    """An environment with edge and the light side blue."""
     (zone,) = empty.route53.list_hosted_zones()["HostedZones"]
     for side, weight in (("blue", 100), ("green", 0)):
         check = empty.route53.create_health_check(

@@ -1,4 +1,4 @@
-"""What documents of a catalogue contradict each other in."""
+"""Contradictions between documents of a catalogue."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What heartbeats say of the configuration in use."""
+"""The configuration in use, by heartbeats."""
 
 from shared.contracts.documents import KINDS
 from shared.contracts.heartbeats import CONFIGURED, NODES, Heartbeat, decode, encode, lacking, usage

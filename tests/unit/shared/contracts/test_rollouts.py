@@ -1,4 +1,4 @@
-"""What may be asked of a ramp-up, and what nodes see of its pipe."""
+"""The requests that a ramp-up takes, and the nodes' view of its pipe."""
 
 from typing import Any
 

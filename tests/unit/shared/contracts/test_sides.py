@@ -1,4 +1,4 @@
-"""What is said of a side in one word."""
+"""The status of a side in one word."""
 
 import pytest
 

@@ -18,7 +18,7 @@ KEY = DocumentKey("pipe", "p")
 
 
 class Rows:
-    """A client of a table whose rows of one document's history, newest first, are made as they are read."""
+    """A client of a table that makes the rows of one document's history, newest first, as they are read."""
 
     def __init__(self, *documents: Document) -> None:
         self._specs = [msgspec.json.encode(each) for each in documents]

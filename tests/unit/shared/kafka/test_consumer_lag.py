@@ -19,7 +19,7 @@ from shared.kafka.progress_group import group_name
 
 
 class Moving:
-    """An admin client of brokers with one topic of one partition, whose answers are given."""
+    """An admin client with given answers, of brokers with one topic of one partition."""
 
     def __init__(self, *errors: int) -> None:
         self._errors = list(errors)

@@ -1,4 +1,4 @@
-"""The producer whose callers await their reports, against a simulated client."""
+"""The producer with callers that await their reports, against a simulated client."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""What a request asks with is taken as it is described, or refused by its name."""
+"""A request's query parameters are taken as they are described, or refused by name."""
 
 from typing import Annotated, Any
 

@@ -156,7 +156,7 @@ def test_a_file_of_its_owner_alone_is_read(tmp_path: Path, text: str) -> None:
 LAUGHS = f"a: {VALUE}\na0: &a0 {{b: {VALUE}}}\n" + "\n".join(
     f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 10)}]}}" for n in range(1, 7)
 )
-"""A few lines whose aliases stand for a million values."""
+"""A few lines with aliases that stand for a million values."""
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o644, 0o660, 0o610])

@@ -14,7 +14,7 @@ _SPARK: Any = None
 
 
 class _Query:
-    """What a build returns; notes when it is stopped."""
+    """The query that a build returns; notes when it is stopped."""
 
     def __init__(self, name: str, log: list[str]) -> None:
         self._name, self._log = name, log

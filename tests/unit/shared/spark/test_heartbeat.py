@@ -13,7 +13,7 @@ from shared.spark.heartbeat import beat, beat_until, last_beat
 
 
 class JvmEndedError(Exception):
-    """What a call of a JVM that has ended raises."""
+    """The error that a call of an ended JVM raises."""
 
 
 @contextmanager

@@ -33,7 +33,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpRequest:
-    """What is sent, and where to."""
+    """A request to send: method, URL, headers and body."""
 
     method: str = "POST"
     url: str
@@ -47,7 +47,7 @@ class HttpRequest:
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """What the server sent."""
+    """The server's response: status, headers and body."""
 
     status: int
     headers: Mapping[str, str]
@@ -100,7 +100,7 @@ async def post(session: aiohttp.ClientSession, request: HttpRequest, seconds: fl
 async def exchange(
     session: aiohttp.ClientSession, request: HttpRequest, seconds: float, most_bytes: int = RESPONSE_BYTES
 ) -> HttpResponse | Answer:
-    """Send once for the body as well as the status: a body that does not come in time is no response.
+    """Send once for the body as well as the status: a body that does not come in time is not a response.
 
     Args:
         session: a guarded one; no redirect is followed.

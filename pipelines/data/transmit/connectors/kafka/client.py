@@ -38,7 +38,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a cluster says of itself."""
+    """A cluster's brokers, and the error of the topic that was asked for."""
 
     brokers: list[Server]
     error: KafkaError | None
@@ -67,7 +67,7 @@ class Client:
             self._producer.poll(0)
 
     def query(self, topic: str, seconds: float) -> Callable[[threading.Event], Listing]:
-        """What asks the cluster for its brokers and a topic; to be called on a thread, because it waits.
+        """A function that asks the cluster for its brokers and a topic; call it on a thread: it waits.
 
         It ends early when the event is set and no broker has been reached.
         """

@@ -8,7 +8,7 @@ loopback it is required, so that a server without a certificate for the name rec
 
 Nor can it prevent that librdkafka starts a thread for each broker as soon as it is named, up to 10,000. A
 question before, over a connection of its own, would not help: a hostile cluster would answer the next one
-otherwise. So a client whose cluster names too many is destroyed at once.
+otherwise. So a client is destroyed at once if its cluster names too many.
 """
 
 import asyncio

@@ -20,7 +20,7 @@ OF_TENANT: Final = 4
 """Of these, how many one tenant may occupy."""
 
 _CLOSING: Final = 8
-"""Threads that destroy clients, apart from the others: none of both waits for the other."""
+"""Threads that destroy clients, apart from the others: neither waits for the other."""
 
 
 class TenantThreads:

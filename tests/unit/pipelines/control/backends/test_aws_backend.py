@@ -1,4 +1,4 @@
-"""What two sides in AWS answer the deployer; their clusters are played, AWS is moto's."""
+"""Answers of two sides in AWS to the deployer; their clusters are played, AWS is moto's."""
 
 from collections.abc import Iterator
 
@@ -26,7 +26,7 @@ NO_BROKER = "127.0.0.1:1"
 
 
 class Side:
-    """A side whose clock a test moves, and whose canary says what it is told to."""
+    """A side with a clock that a test moves, and a canary that says what the test wants."""
 
     def __init__(self) -> None:
         self.kube, self.now = FakeKube("canary", "observe"), 0.0

@@ -1,4 +1,4 @@
-"""Where a side stands that has never run, or whose checkpoints cannot be understood."""
+"""Where a side stands that has never run, or has checkpoints that cannot be understood."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the objects of a side in AWS say of it."""
+"""The state of a side in AWS, by its objects."""
 
 import re
 from typing import Any

@@ -14,7 +14,7 @@ NEW = "2.0"
 
 
 def _drains(policy: Policy | None = None) -> ReleaseWorld:
-    """A release has taken all traffic from a version whose `route` is never ready."""
+    """A release has taken all traffic from a version with a `route` that is never ready."""
     world = ReleaseWorld(policy)
     world.place.world.sides[LIGHT].version = Bad.NEVER_READY
     world.ask(Kind.DEPLOY, NEW)

@@ -11,7 +11,7 @@ PATCHED = [f"a broker of {DARK} is being patched"]
 
 
 def _patched_at(step: Step) -> ReleaseWorld:
-    """A release whose target is being patched when it comes to a step."""
+    """A release with a target that is being patched when it comes to a step."""
     world = ReleaseWorld(SHORT)
     world.ask(Kind.DEPLOY, NEW)
     world.until(lambda release: release.step is step)
@@ -54,7 +54,7 @@ def test_the_end_of_a_burst_waits_for_a_patch_of_the_side_that_takes_all() -> No
         world.turn()
     assert (world.release.step, world.release.waits) == (Step.ALL, [f"a broker of {LIGHT} is being patched"])
     world.place.world.sides[LIGHT].patched = False
-    world.place.silent_brokers = {LIGHT}  # which is no reason to go on bursting
+    world.place.silent_brokers = {LIGHT}  # which is not a reason to go on bursting
     assert world.ended().step is Step.DONE
     assert_whole(world, version=OLD, side=LIGHT)
 

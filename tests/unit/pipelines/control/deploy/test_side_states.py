@@ -1,4 +1,4 @@
-"""What is shown of both sides, and what that costs them."""
+"""The states shown of both sides, and the cost of finding them."""
 
 from pipelines.control.deploy.policy import Policy
 from pipelines.control.deploy.side_states import side_states

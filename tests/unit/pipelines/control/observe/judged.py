@@ -46,7 +46,7 @@ def settled(
 
 
 def card_of(world: World, passed: ReadProgress | None = None, now_ms: int = LATER) -> MinuteCard:
-    """The card of the world's minute, settled unless told otherwise."""
+    """The card of the world's minute, settled unless `passed` or `now_ms` say otherwise."""
     return minute_card(*settled(applied(world.ranges()), world, passed, now_ms))
 
 

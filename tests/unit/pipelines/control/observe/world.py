@@ -83,7 +83,7 @@ class World:
     """Whether transmit recognises second copies."""
 
     forgets: frozenset[str] = frozenset()
-    """Pipes whose second copies it does not recognise."""
+    """Pipes of which it does not recognise second copies."""
 
     topics: dict[tuple[str, int], list[list[Event]]] = field(default_factory=dict)
 

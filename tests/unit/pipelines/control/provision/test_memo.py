@@ -1,4 +1,4 @@
-"""What is kept is what would be computed again."""
+"""A kept result is the one that would be computed again."""
 
 from collections.abc import Sequence
 

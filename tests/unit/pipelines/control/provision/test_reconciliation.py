@@ -1,4 +1,4 @@
-"""What the provisioner publishes, decided from what is wanted and what is there."""
+"""The provisioner's publications, decided from what is wanted and what is there."""
 
 from collections.abc import Mapping
 from itertools import islice

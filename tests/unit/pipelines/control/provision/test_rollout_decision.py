@@ -1,4 +1,4 @@
-"""A ramp-up goes up while its own events fare well, stops when they do not, and then waits for somebody."""
+"""A ramp-up goes up while its own events fare well, stops when they do not, and then waits for a person."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""What trace does with a receiver's answers, against simulated ones and a simulated consumer."""
+"""trace handles a receiver's answers; the receiver and the consumer are simulated."""
 
 import threading
 from collections.abc import Callable, Iterable
@@ -16,7 +16,7 @@ from shared.contracts.topics import Topic
 from shared.contracts.tracing import TracePoint, encode_trace_point, own_traceparent
 
 Answer = Callable[[list[str]], Outcome]
-"""What a receiver says to the spans of these events."""
+"""A receiver's answer to the spans of these events."""
 
 
 class Record:

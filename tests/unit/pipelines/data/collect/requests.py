@@ -62,7 +62,7 @@ def collect(*, rate_limit: float | None = None, max_requests: int = 100) -> Coll
 
 @dataclass
 class Request:
-    """A client's request, whose body it sends when it likes."""
+    """A client's request; the client sends the body when it likes."""
 
     content_type: str = Format.BATCH.value
     status: int | None = None

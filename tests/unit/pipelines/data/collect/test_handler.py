@@ -1,4 +1,4 @@
-"""What a costly request takes from others: the loop, and its source's rate."""
+"""A costly request leaves turns of the loop to others, and costs its source's rate."""
 
 import asyncio
 import json

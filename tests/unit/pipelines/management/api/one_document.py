@@ -17,7 +17,7 @@ class OneDocument:
     def __init__(self, *documents: Source | None) -> None:
         self.versions: list[StoredDocument] = []
         self.between: list[Source | None] = []
-        """What another process writes just before the next writes, the last one first."""
+        """The documents that another process writes just before the next writes, the last one first."""
 
         for document in documents:
             self._add([Change(key=KEY, document=document)])
@@ -53,7 +53,7 @@ class Notes:
 
 
 def documents_in(table: OneDocument) -> Documents:
-    """What the routes use, over a table."""
+    """The `Documents` that the routes use, over a table."""
     given: Any = table
     notes: Any = Notes()
     nothing: Any = None

@@ -58,7 +58,7 @@ class Members:
 
 
 class Tenant:
-    """What a member made: a chain of tokens, each made with the one before, and an invitation by the last."""
+    """A member's chain of tokens, each made with the one before, and an invitation made with the last."""
 
     def __init__(self, length: int) -> None:
         self.table, self.members = Table(), Members()

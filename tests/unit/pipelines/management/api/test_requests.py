@@ -1,4 +1,4 @@
-"""What requests ask for, and the refusal of what cannot be read."""
+"""The contents of requests, and the refusal of those that cannot be read."""
 
 import pytest
 from hypothesis import given

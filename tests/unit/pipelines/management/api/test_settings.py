@@ -1,4 +1,4 @@
-"""What the API refuses to start with."""
+"""Settings with which the API starts, or refuses to."""
 
 import pytest
 from pydantic import ValidationError

@@ -70,7 +70,7 @@ class Metrics:
 
 
 def documents_over(table: Any) -> Documents:
-    """What the routes use, over a table."""
+    """The `Documents` that the routes use, over a table."""
     nothing: Any = None
     return Documents(table, nothing, nothing, EgressPolicy(), lambda: NOW_MS)
 

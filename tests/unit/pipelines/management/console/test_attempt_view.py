@@ -1,4 +1,4 @@
-"""What a pipe would do with an event, in words; and what may be sent to be tried."""
+"""The trial of an event on a pipe, in words, and the text that may be sent for it."""
 
 import json
 from html.parser import HTMLParser

@@ -1,4 +1,4 @@
-"""What the page of both sides says in words."""
+"""The words on the page of both sides."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What someone without a session can load leaves nothing behind in the process."""
+"""A load without a session leaves nothing behind in the process."""
 
 import pytest
 from fastapi.testclient import TestClient

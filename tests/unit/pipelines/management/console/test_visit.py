@@ -1,4 +1,4 @@
-"""What a page asks of the API while its session cannot be renewed."""
+"""A page makes no call to the API while its session cannot be renewed."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""What an executor is asked for, and what it becomes where no other one is at work."""
+"""The command of an executor, and its start where no other one is at work."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What Java reads from a properties file is what was written."""
+"""Java reads from a properties file what was written."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the end of a log says about a program that ended."""
+"""The reason for a program's end, from the end of its log."""
 
 import json
 from pathlib import Path

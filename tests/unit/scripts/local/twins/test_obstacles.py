@@ -1,4 +1,4 @@
-"""What keeps a version from a local side is found before any of its programs is started."""
+"""An obstacle to a version on a local side is found before any of its programs is started."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a proof of one side says of the events that were sent."""
+"""The result of a proof of one side for the events that were sent."""
 
 import json
 

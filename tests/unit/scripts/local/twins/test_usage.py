@@ -1,4 +1,4 @@
-"""What a minute adds to a side's counters, and what the deployer sees of a minute."""
+"""The usage that a minute adds to a side's counters, and the deployer's view of a minute."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What is kept of the steps of a release, however many there are."""
+"""The steps that are kept of a release, however many there are."""
 
 from pipelines.control.deploy.deciding.transitions import moved
 from pipelines.control.deploy.deployer import health_of
@@ -13,7 +13,7 @@ STEP_MS = 3 * MINUTE_MS
 
 
 def _drained(rounds: int) -> Release:
-    """A release whose former side was drained and parked again and again."""
+    """A release that drained and parked its former side again and again."""
     release = Release(
         number=1, kind=Kind.DEPLOY, since_ms=0, asked_by="ann", asked_ms=0, target=DARK, former=LIGHT
     )

@@ -1,4 +1,4 @@
-"""Failures that only a customer can repair are told to the customer, with the likely cause and the fix."""
+"""Failures that only a customer can repair are shown to the customer, with the likely cause and the fix."""
 
 import pytest
 

@@ -264,7 +264,7 @@ def test_each_alarm_is_sent_as_opened_updated_resolved_and_no_loss_is_silenced_b
 
 
 def test_stored_alarms_and_notifications_keep_their_member_names() -> None:
-    """What an earlier version stored is read by this one, and the other way round."""
+    """Rows that an earlier version stored are read by this one, and the other way round."""
     life = Life()
     life.look(finding())
     (state,), ((_, opened),) = life.tracked.values(), life.told

@@ -50,7 +50,7 @@ def restarted(tracker: MinuteTracker) -> tuple[MinuteTracker, Watermarks]:
 
 
 def upgraded(tracker: MinuteTracker) -> tuple[MinuteTracker, Watermarks]:
-    """The same of a process whose version stored less."""
+    """The same for a process of a version that stored less."""
     states = [MinuteState.decode(state.encode()) for state in tracker.ledger.minutes.values()]
     for state in states:
         state.proven = {key: structs.replace(each, dropped=0) for key, each in state.proven.items()}

@@ -1,4 +1,4 @@
-"""A replay after a rollback is no double, and what it delivers is not lost."""
+"""A replay after a rollback is not a double, and what it delivers is not lost."""
 
 import msgspec
 import pytest

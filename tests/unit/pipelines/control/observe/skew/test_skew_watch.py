@@ -43,7 +43,7 @@ def state(minute: int, texts: dict[str, int], missing: int = 0, tenant: str = "a
 
 
 class World:
-    """What observe holds and what its store holds."""
+    """The minutes that observe holds, and the hours that its store holds."""
 
     def __init__(self) -> None:
         self.hours = WatchedHours()

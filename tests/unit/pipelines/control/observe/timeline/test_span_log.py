@@ -1,4 +1,4 @@
-"""What is kept of who acted and of how stable the side was."""
+"""The log of who acted and of how stable the side was."""
 
 from collections.abc import Sequence
 

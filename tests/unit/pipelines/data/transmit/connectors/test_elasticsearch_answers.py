@@ -1,4 +1,4 @@
-"""What a bulk response says of each event, and what follows from it."""
+"""The outcome of each event, by its part of a bulk response."""
 
 from collections.abc import Sequence
 from datetime import timedelta

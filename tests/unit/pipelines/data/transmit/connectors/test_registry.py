@@ -1,4 +1,4 @@
-"""What documents may name and what transmit can send to are the same."""
+"""The connectors that documents may name are those that transmit can send to."""
 
 from pipelines.data.transmit.connectors.registry import CONNECTORS
 from shared.connectors.registry import SPECS

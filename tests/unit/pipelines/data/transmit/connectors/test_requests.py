@@ -1,4 +1,4 @@
-"""What kafka, s3 and elasticsearch make of options and events. Pure."""
+"""The requests that kafka, s3 and elasticsearch make of options and events. Pure."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a batch for S3 takes of the process that it shares with other destinations."""
+"""Threads and connections that a batch for S3 takes of a process shared with other destinations."""
 
 import asyncio
 import threading
@@ -66,7 +66,7 @@ async def sent(store: Store, threads: ThreadPoolExecutor, events: list[Event]) -
 
 
 def test_compressing_and_hashing_do_not_wait_for_look_ups(threads: ThreadPoolExecutor) -> None:
-    """Names are resolved on the default executor, whose threads may all hang."""
+    """Names are resolved on the default executor; all its threads may hang."""
     resolved = threading.Event()
 
     async def run() -> set[Answer]:

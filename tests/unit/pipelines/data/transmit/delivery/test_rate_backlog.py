@@ -57,7 +57,7 @@ class Waiting:
             self.held[outcome.topic].append((outcome.not_before_ms, one))
 
     def leave(self, now_ms: int) -> list[Event]:
-        """What retry writes in one of its intervals."""
+        """The events that retry writes in one of its intervals."""
         left: list[Event] = []
         for topic, queue in self.queues.items():
             due = len(queue.due(now_ms, len(queue)))

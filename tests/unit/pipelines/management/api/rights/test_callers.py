@@ -1,4 +1,4 @@
-"""What the claims of a verified token make of a person."""
+"""The person behind the claims of a verified token."""
 
 import pytest
 

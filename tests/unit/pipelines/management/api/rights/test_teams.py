@@ -1,4 +1,4 @@
-"""Members of a tenant: whatever is done by members, an owner is left, and nobody is changed by the way."""
+"""Members of a tenant: whatever members do, an owner is left, and no other member is changed by the way."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""A store that fails while a token is made leaves no token whose text is lost; operators get a first one."""
+"""A store that fails while a token is made leaves no token with a lost text; operators get a first one."""
 
 import logging
 from collections.abc import Collection
