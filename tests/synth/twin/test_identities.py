@@ -7,6 +7,7 @@ import yaml
 import infra
 from pipelines.control.observe.dynamodb import EXPIRES
 from shared.contracts.topics import Topic
+from shared.contracts.topology import READERS
 
 from ..conftest import Synthesised
 from .references import Resource, Stack, follow, kafka_resource, one, resources, statements
@@ -22,6 +23,7 @@ _WORKLOADS = {
     "api",
     "spark",
     "topics",
+    "readability",
 }
 _DEPLOYER = "deploy"
 """Its role is foundation's, of both sides: test_deployer.py has its tests."""
@@ -129,6 +131,7 @@ def test_no_action_is_a_wildcard(side: Stack) -> None:
         ("keda-operator", set()),
         ("provision", {Topic.CONFIG}),
         ("topics", set()),
+        ("readability", set()),
     ],
 )
 def test_who_writes_which_topic(side: Stack, account: str, topics: set[str]) -> None:
@@ -150,6 +153,13 @@ def test_spark_writes_what_its_nodes_write_and_neither_config_nor_what_collect_t
 @pytest.mark.parametrize("account", ["collect", "spark", "topics", "observe", "canary", "provision"])
 def test_who_follows_the_configuration(side: Stack, account: str) -> None:
     assert Topic.CONFIG in _topics(side, account, "ReadData")
+
+
+def test_a_version_that_is_asked_what_it_reads_may_read_that_and_do_nothing_else(side: Stack) -> None:
+    assert _topics(side, "readability", "ReadData") == {*READERS, Topic.CONFIG}
+    assert {each["Sid"] for each in _allowed(side, "readability")} < {
+        each["Sid"] for each in _allowed(side, "observe")
+    }
 
 
 def test_only_the_topics_job_makes_topics(side: Stack) -> None:
