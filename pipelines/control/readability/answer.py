@@ -1,6 +1,7 @@
 """A version's answer about records and checkpoints that another one wrote. Pure."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from msgspec import Struct
@@ -27,10 +28,38 @@ class Reading(Struct, frozen=True, kw_only=True):
     checkpoints: list[str] = []
     """Why this version cannot go on from the checkpoints, a sentence each; empty if it can."""
 
+
+@dataclass(frozen=True)
+class Answer:
+    """A version's answer: its reading, or why it has none."""
+
+    reading: Reading | None
+    """None if it could not say anything."""
+
+    trouble: str = ""
+    """Why it could not, in its own last words."""
+
     @property
-    def reads_all(self) -> bool:
-        """Whether there is nothing that it refuses."""
-        return not self.refused and not self.checkpoints
+    def refuses(self) -> bool:
+        """Whether it refuses a part of what it has read, which the version that serves may refuse, too."""
+        return self.reading is not None and bool(self.reading.refused or self.reading.checkpoints)
+
+
+READS_ALL: Final = Answer(Reading())
+"""The answer of a version that refuses nothing, or is older than the question."""
+
+
+def unread(new: Answer, old: Answer, wrote: str) -> Sequence[str]:
+    """Reasons, in words, not to let a version read what a side wrote; empty if there are none.
+
+    Args:
+        new: answer of the version.
+        old: answer of the version that serves: what it refuses, too, is the fault of the records.
+        wrote: name of the side.
+    """
+    if new.reading is None:
+        return [f"cannot read what {wrote} wrote: {new.trouble}"]
+    return more_refused(new.reading, old.reading or Reading())
 
 
 def more_refused(new: Reading, old: Reading) -> Sequence[str]:

@@ -10,7 +10,7 @@ import msgspec
 
 from pipelines.control.backends.checkpoints import query_positions
 from pipelines.control.deploy.backend import Obstacle
-from pipelines.control.readability.answer import MODULE, Reading, more_refused
+from pipelines.control.readability.answer import MODULE, READS_ALL, Answer, Reading, unread
 from pipelines.control.readability.recording import Recording, last_records, write
 from scripts.local.side import Code, Side
 from scripts.local.twins.folder_checkpoints import FolderCheckpoints
@@ -75,14 +75,9 @@ def _unreadable(code: Code, target: Side, serving: Side) -> Sequence[str]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "recording"
         write(found, file)
-        new, trouble = _reading(code, file)
-        if new is None:
-            return [f"cannot read what {serving.name} wrote: {trouble}"]
-        if new.reads_all:
-            return []
-        # What the version that serves refuses, too, is the fault of the records.
-        old, _ = _reading(serving.code or Code(version=""), file)
-        return more_refused(new, old or Reading())
+        new = _answer(code, file)
+        old = _answer(serving.code or Code(version=""), file) if new.refuses else READS_ALL
+        return unread(new, old, serving.name)
 
 
 def _recording(sides: Sequence[Side], target: Side) -> Recording:
@@ -90,12 +85,12 @@ def _recording(sides: Sequence[Side], target: Side) -> Recording:
     return Recording(records=[r for side in sides for r in last_records(side.bootstrap)], queries=queries)
 
 
-def _reading(code: Code, file: Path) -> tuple[Reading | None, str]:
-    """A version's reading of a recording, or None and the reason why there is none."""
+def _answer(code: Code, file: Path) -> Answer:
+    """A version's answer about a recording."""
     done = _python(code, "-m", MODULE, str(file))
     if done.returncode:
-        return None, last_line(done.stderr)
-    return msgspec.json.decode(done.stdout.splitlines()[-1], type=Reading), ""
+        return Answer(None, last_line(done.stderr))
+    return Answer(msgspec.json.decode(done.stdout.splitlines()[-1], type=Reading))
 
 
 def _import_trouble(code: Code) -> str:

@@ -13,9 +13,7 @@ from confluent_kafka import KafkaException
 
 from pipelines.control.backends.aws.eks import eks_api
 from pipelines.control.backends.aws.fenced_weights import FencedWeights, closed_text
-from pipelines.control.backends.aws.kube_api import KubeApi
 from pipelines.control.backends.aws.maintenance import maintenance
-from pipelines.control.backends.aws.questions import Questions
 from pipelines.control.backends.aws.readability import Readability
 from pipelines.control.backends.aws.s3_checkpoints import S3Checkpoints
 from pipelines.control.backends.aws.settings import AwsSettings
@@ -97,10 +95,9 @@ class AwsBackend:
             settings.documents_table,
             settings.documents_endpoint,
         )
-        self._kubes: dict[str, KubeApi] = {}
         self._codes: dict[str, SideCode] = {}
         self._readability = Readability(
-            self._versions.manifests, lambda side: Questions(self._kube(side), side), self._query_positions
+            self._versions.manifests, lambda side: self._code(side).questions, self._query_positions
         )
         self._remains = {side: RemainsReader(settings.bootstrap(side)) for side in SIDES}
         self._letters = {side: letter_counter(settings.bootstrap(side)) for side in SIDES}
@@ -287,14 +284,10 @@ class AwsBackend:
 
     def _code(self, side: str) -> SideCode:
         if side not in self._codes:
-            self._codes[side] = SideCode(self._kube(side), self._versions, side, wall_clock)
-        return self._codes[side]
-
-    def _kube(self, side: str) -> KubeApi:
-        if side not in self._kubes:
             cluster, region = self._settings.cluster(side), self._settings.aws_region
-            self._kubes[side] = eks_api(self._session, self._eks, cluster, region)
-        return self._kubes[side]
+            kube = eks_api(self._session, self._eks, cluster, region)
+            self._codes[side] = SideCode(kube, self._versions, side, wall_clock)
+        return self._codes[side]
 
 
 def _closed(side: str) -> Obstacle:

@@ -5,7 +5,6 @@ deployer makes a job of it for a version; the answer is the termination message 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
 
@@ -14,26 +13,15 @@ import msgspec
 from pipelines.control.backends.aws import workloads
 from pipelines.control.backends.aws.kube_api import KubeApi
 from pipelines.control.backends.aws.manifest import Manifest
-from pipelines.control.backends.aws.side_record import NAMESPACE
+from pipelines.control.backends.aws.side_record import NAMESPACE, PODS
 from pipelines.control.deploy.backend import BackendError
-from pipelines.control.readability.answer import BROKERS_SILENT, POSITIONS, Reading
+from pipelines.control.readability.answer import BROKERS_SILENT, POSITIONS, READS_ALL, Answer, Reading
 from shared.runtime.program_output import last_line
 
 _JOBS: Final = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs"
-_PODS: Final = f"/api/v1/namespaces/{NAMESPACE}/pods"
-_VERSION: Final = "hifi/version"
-_Positions = Mapping[str, Mapping[str, int]]
 
-
-@dataclass(frozen=True)
-class Answer:
-    """A version's answer: its reading, or why it has none."""
-
-    reading: Reading | None
-    """None if it could not say anything."""
-
-    trouble: str = ""
-    """Why it could not, in its own last words."""
+QueryPositions = Mapping[str, Mapping[str, int]]
+"""By streaming query, for each `topic/partition` the offset of the next record."""
 
 
 class Questions:
@@ -43,7 +31,7 @@ class Questions:
         """`kube` is the side's cluster."""
         self._kube, self._side = kube, side
 
-    def ask(self, version: str, manifests: Sequence[Manifest], positions: _Positions) -> Answer | None:
+    def ask(self, version: str, manifests: Sequence[Manifest], positions: QueryPositions) -> Answer | None:
         """A version's answer about what the side has written; None while it reads.
 
         An answer is kept for two minutes; then the version reads again.
@@ -58,7 +46,7 @@ class Questions:
         """
         template = _template(manifests)
         if template is None:  # it is older than the question
-            return Answer(Reading())
+            return READS_ALL
         name = _job_name(version)
         job = self._kube.get(f"{_JOBS}/{name}")
         if job is None:
@@ -91,27 +79,22 @@ class Questions:
         )
 
     def _pods(self, job: str) -> Sequence[Manifest]:
-        found = self._kube.list(_PODS, f"{workloads.OURS},batch.kubernetes.io/job-name={job}")
+        found = self._kube.list(PODS, f"{workloads.OURS},batch.kubernetes.io/job-name={job}")
         return sorted(found, key=lambda pod: str(pod["metadata"]["creationTimestamp"]))
 
 
 def _template(manifests: Sequence[Manifest]) -> Manifest | None:
-    found = [
-        each
-        for each in manifests
-        if each["kind"] == "CronJob" and each["metadata"]["name"] == workloads.READABILITY
-    ]
-    return found[0] if found else None
+    wanted = ("CronJob", workloads.READABILITY)
+    return next((each for each in manifests if (each["kind"], each["metadata"]["name"]) == wanted), None)
 
 
 def _job_name(version: str) -> str:
-    """A name may have 63 characters, and not all of those that a version's may have."""
+    """The name of a version's job: unlike a version's, at most 63 characters, none of them in capitals."""
     return f"{workloads.READABILITY}-{sha256(version.encode()).hexdigest()[:12]}"
 
 
-def _job(name: str, version: str, template: Manifest, positions: _Positions) -> Manifest:
-    wanted = template["spec"]["jobTemplate"]
-    spec: dict[str, Any] = wanted["spec"]
+def _job(name: str, version: str, template: Manifest, positions: QueryPositions) -> Manifest:
+    spec: dict[str, Any] = template["spec"]["jobTemplate"]["spec"]
     (container,) = spec["template"]["spec"]["containers"]
     asked = {"name": POSITIONS, "value": msgspec.json.encode(positions).decode()}
     container = container | {"env": [*container.get("env", []), asked]}
@@ -120,7 +103,7 @@ def _job(name: str, version: str, template: Manifest, positions: _Positions) -> 
         "name": name,
         "namespace": NAMESPACE,
         "labels": template["metadata"].get("labels", {}),
-        "annotations": {_VERSION: version},
+        "annotations": {workloads.VERSION: version},
     }
     return {
         "apiVersion": "batch/v1",

@@ -1,14 +1,12 @@
 """Whether a version reads what both sides have written, and goes on from the checkpoints of one of them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
 
 from pipelines.control.backends.aws.manifest import Manifest
-from pipelines.control.backends.aws.questions import Answer, Questions
+from pipelines.control.backends.aws.questions import QueryPositions, Questions
 from pipelines.control.deploy.backend import BackendError, Obstacle
-from pipelines.control.readability.answer import Reading, more_refused
+from pipelines.control.readability.answer import READS_ALL, Answer, unread
 
-_NONE: Final[Mapping[str, Mapping[str, int]]] = {}
 Manifests = Callable[[str, str], Sequence[Manifest] | None]
 """By version and side, the version's manifests there; None if it is not stored for the side."""
 
@@ -20,7 +18,7 @@ class Readability:
         self,
         manifests: Manifests,
         questions: Callable[[str], Questions],
-        positions: Callable[[str], Mapping[str, Mapping[str, int]]],
+        positions: Callable[[str], QueryPositions],
     ) -> None:
         """Nothing is asked before the first call.
 
@@ -45,33 +43,25 @@ class Readability:
             runs: by side, the version that ran there last; empty if none did.
             serving: the version that serves.
         """
+        others = [side for side, ran in runs.items() if ran and ran != version]
         try:
-            positions = {side: self._positions(side) if side == target else _NONE for side in runs}
+            positions = {side: self._positions(side) if side == target else {} for side in others}
         except ValueError as error:
             return [_lasting(f"version {version} cannot read the checkpoints of {target}: {error}")]
-        found = [
-            self._unread(version, serving, side, positions[side])
-            for side, ran in runs.items()
-            if ran and ran != version
-        ]
+        found = [self._unread(version, serving, side, positions[side]) for side in others]
         texts = [text for each in found if each is not None for text in each]
         return None if None in found else [_lasting(f"version {version} {text}") for text in texts]
 
     def _unread(
-        self, version: str, serving: str, side: str, positions: Mapping[str, Mapping[str, int]]
+        self, version: str, serving: str, side: str, positions: QueryPositions
     ) -> Sequence[str] | None:
         new = self._asked(version, side, positions)
         if new is None:
             return None
-        if new.reading is None:
-            return [f"cannot read what {side} wrote: {new.trouble}"]
-        if new.reading.reads_all:
-            return []
-        # What the version that serves refuses, too, is the fault of the records.
-        old = self._asked(serving, side, positions)
-        return None if old is None else more_refused(new.reading, old.reading or Reading())
+        old = self._asked(serving, side, positions) if new.refuses else READS_ALL
+        return None if old is None else unread(new, old, side)
 
-    def _asked(self, version: str, side: str, positions: Mapping[str, Mapping[str, int]]) -> Answer | None:
+    def _asked(self, version: str, side: str, positions: QueryPositions) -> Answer | None:
         manifests = self._manifests(version, side)
         if manifests is None:
             raise BackendError(

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from pipelines.control.backends.aws import pruning, workloads
 from pipelines.control.backends.aws.kube_api import KubeApi
 from pipelines.control.backends.aws.manifest import Manifest
-from pipelines.control.backends.aws.side_record import NAMESPACE, SideRecord, SideRecords
+from pipelines.control.backends.aws.questions import Questions
+from pipelines.control.backends.aws.side_record import NAMESPACE, PODS, SideRecord, SideRecords
 from pipelines.control.backends.aws.versions import VersionStore
 from pipelines.control.deploy.backend import BackendError, Deployed, Readiness
 from shared.contracts.canary_pause import PAUSE_PATH
@@ -20,9 +21,7 @@ from shared.runtime.clock import Clock
 
 _APPS: Final = f"/apis/apps/v1/namespaces/{NAMESPACE}"
 _SCALED: Final = f"/apis/keda.sh/v1alpha1/namespaces/{NAMESPACE}/scaledobjects"
-_PODS: Final = f"/api/v1/namespaces/{NAMESPACE}/pods"
 _FENCE: Final = "hifi/fence"
-_VERSION: Final = "hifi/version"
 
 
 class SideCode:
@@ -32,6 +31,8 @@ class SideCode:
         """`kube` is the side's cluster."""
         self._kube, self._versions, self._side, self._clock = kube, versions, side, clock
         self._records = SideRecords(kube)
+        self.questions = Questions(kube, side)
+        """Asks a version before it is started here."""
 
     def claim(self, fence: int) -> SideRecord:
         """Keep deployers with a lower fence away from now on."""
@@ -109,11 +110,11 @@ class SideCode:
         if not ready:
             raise BackendError(f"{name} of {self._side} has no pod that is ready")
         pod = f"{ready[0]['metadata']['name']}:{workloads.http_port(ready[0])}"
-        return f"{_PODS}/{pod}/proxy{path}"
+        return f"{PODS}/{pod}/proxy{path}"
 
     def pods(self) -> Sequence[Manifest]:
         """The side's pods that have not ended: the ended pod of a job is not running code."""
-        found = self._kube.list(_PODS, workloads.OURS)
+        found = self._kube.list(PODS, workloads.OURS)
         return [each for each in found if each.get("status", {}).get("phase") not in ("Succeeded", "Failed")]
 
     def workloads(self) -> Sequence[Manifest]:
@@ -134,7 +135,7 @@ class SideCode:
         for each in workloads.in_order(found):
             if each["kind"] == "Job":
                 self._remove_ended_job(version, each)
-            marked = _annotated(each, {_FENCE: str(fence), _VERSION: version})
+            marked = _annotated(each, {_FENCE: str(fence), workloads.VERSION: version})
             self._kube.apply(marked)
         least = workloads.least_replicas(found)
         for each in self.workloads():
@@ -154,7 +155,7 @@ class SideCode:
         old = self._kube.get(path)
         if old is None:
             return
-        same = old["metadata"].get("annotations", {}).get(_VERSION) == version
+        same = old["metadata"].get("annotations", {}).get(workloads.VERSION) == version
         if same and not workloads.has_failed(old):
             return
         self._kube.delete(path)

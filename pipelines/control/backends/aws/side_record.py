@@ -14,6 +14,7 @@ from pipelines.control.backends.aws.kube_api import KubeApi
 from pipelines.control.deploy.backend import FencedError
 
 NAMESPACE: Final = "hifi"
+PODS: Final = f"/api/v1/namespaces/{NAMESPACE}/pods"
 _NAME: Final = "deployer"
 _FOLDER: Final = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
 _FIELD: Final = "record"

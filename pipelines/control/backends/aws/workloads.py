@@ -10,6 +10,9 @@ OURS: Final = "app.kubernetes.io/part-of=hifi"
 """Selects all that belongs to hifi."""
 
 NAME: Final = "app.kubernetes.io/name"
+VERSION: Final = "hifi/version"
+"""Annotation of an object: the version that it is of."""
+
 CANARY: Final = "canary"
 READABILITY: Final = "readability"
 """The job in which a version is asked what it reads, see `questions`."""

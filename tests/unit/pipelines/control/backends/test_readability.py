@@ -202,6 +202,11 @@ def test_sides_that_this_version_has_written_or_none_has_are_not_read(sides: Sid
     assert not any(kube.objects for kube in sides.kubes.values())
 
 
+def test_checkpoints_that_this_version_has_written_itself_are_not_read(sides: Sides) -> None:
+    sides.runs, sides.positions = {"blue": NEW, "green": NEW}, None
+    assert sides.texts() == []
+
+
 def test_a_version_that_is_older_than_the_question_is_not_asked(sides: Sides) -> None:
     for side in sides.kubes:
         sides.stored[NEW, side] = [deployment("collect")]

@@ -1,4 +1,4 @@
-"""The contents of requests, and the refusal of those that cannot be read."""
+"""The contents of requests, and refusals of unreadable ones."""
 
 import pytest
 from hypothesis import given
