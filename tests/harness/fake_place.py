@@ -57,6 +57,9 @@ _WARMING: Final = 3.5
 _MUCH_MORE: Final = {Bad.HIGHER_P95: 3.5, Bad.COSTLIER: 2.5}
 """Times what a good version has."""
 
+_LATE: Final = 1 / 500
+"""Share of a good version's events that are late."""
+
 _TOPIC: Final = "collected/0"
 
 
@@ -69,6 +72,15 @@ def flows(world: World) -> dict[str, int]:
     own = {side: sum(side == each for each in world.pinned.values()) for side in world.shares}
     rest = 100 - sum(own.values())
     return {side: own[side] + rest * share // 100 for side, share in world.shares.items()}
+
+
+def _shares(world: World, at_ms: int) -> Mapping[str, int]:
+    """By side, its share of all events by the weights of a moment, percent."""
+    shares: Mapping[str, int] = {LIGHT: 100, DARK: 0}
+    for since_ms, weights in world.since:
+        if since_ms <= at_ms:
+            shares = weights
+    return shares
 
 
 class FakePlace:
@@ -96,6 +108,9 @@ class FakePlace:
 
         self.silent_meters: set[str] = set()
         """Sides with an observe that does not answer."""
+
+        self.late_when_cold = _LATE
+        """Share of a side's events that are late in its first whole minute with traffic."""
 
         self.settle_ms = 0
         """So long after its end a minute is settled."""
@@ -340,14 +355,13 @@ class FakePlace:
 
     def _minute(self, world: World, side: str, minute: int) -> SideMinute:
         begin = minute * MINUTE_MS
-        shares: Mapping[str, int] = {LIGHT: 100, DARK: 0}
-        for since_ms, weights in world.since:
-            if since_ms <= begin:
-                shares = weights
-        total = RATE * 60 * shares[side] // 100 or _CANARY
+        share = _shares(world, begin)[side]
+        total = RATE * 60 * share // 100 or _CANARY
         version, age = world.sides[side].version, minute - world.sides[side].since_ms // MINUTE_MS
         some = total // _ONE_IN
         warming = _WARMING if age <= _WARMING_MINUTES else 1.0
+        cold = share and not _shares(world, begin - MINUTE_MS)[side]
+        late = int(total * (self.late_when_cold if cold else _LATE))
         more = {bad: warming * (times if version == bad else 1.0) for bad, times in _MUCH_MORE.items()}
         slow = version.startswith(Bad.SLOWER)
         hidden = some if version == Bad.SLOWER_AND_DROPS else 0
@@ -356,7 +370,7 @@ class FakePlace:
             minute=minute,
             settled=begin + MINUTE_MS + self.settle_ms <= world.now_ms,
             total=total,
-            good=0 if slow else total - total // 500 - (some if version == Bad.DROPS else 0),
+            good=0 if slow else total - late - (some if version == Bad.DROPS else 0),
             lost=some if version == Bad.DROPS else hidden * proven,
             under_way=some if version == Bad.SLOWER_AND_HANGS else hidden * (not proven),
             doubled=some if version == Bad.DOUBLES else 0,

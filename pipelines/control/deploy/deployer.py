@@ -9,6 +9,7 @@ from pipelines.control.deploy.backend import Backend, BackendError, FencedError
 from pipelines.control.deploy.deciding.decisions import decided
 from pipelines.control.deploy.deciding.seen import Seen
 from pipelines.control.deploy.deciding.transitions import going_back
+from pipelines.control.deploy.judging.traffic_minutes import first_warm_minute
 from pipelines.control.deploy.operations import Operations
 from pipelines.control.deploy.policy import LOOKING, Policy, needs_health
 from shared.contracts.diamond.stability import SILENT, Stability, settled
@@ -111,7 +112,8 @@ def health_of(backend: Backend, release: Release, side: str) -> Stability:
     """A side's health, as it counts for the present step.
 
     Of the target, only what happened since its code was started: alarms about the version before it, which
-    may be the bad one that this release replaces, stay open for up to an hour.
+    may be the bad one that this release replaces, stay open for up to an hour. Nor does it count how it did
+    with its first traffic, which the verdict judges as that of a version that still compiles.
     """
     if not needs_health(release, side):
         return _CALM
@@ -122,7 +124,7 @@ def health_of(backend: Backend, release: Release, side: str) -> Stability:
         return SILENT
     if side == release.former:
         return settled(backend.stability(side))
-    return backend.stability(side, _started(release))
+    return backend.stability(side, max(_started(release), first_warm_minute(release)))
 
 
 def _started(release: Release) -> int:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from pipelines.control.deploy.backend import SideMinute
-from pipelines.control.deploy.judging.few_minutes import heavier, much_costlier, much_slower
+from pipelines.control.deploy.judging.few_minutes import COLD_MINUTES, heavier, much_costlier, much_slower
 from pipelines.control.deploy.judging.minute_values import Pair, Pairs, costlier, growing, slower
 from pipelines.control.deploy.judging.significance import binomial_greater, fisher_greater
 from shared.contracts.counts import GOOD_SHARE
@@ -33,8 +33,16 @@ _LATE_MARGIN: Final = 0.01
 _LATE_MINUTES: Final = 2
 """In so many minutes more events are late than beside it, unless one breaks hifi's promise."""
 
+_LATE_WHEN_COLD: Final = 0.5
+"""More events than that are late in COLD_MINUTES only if the version is slow. At the first share, a tenth of
+the traffic, fewer break no promise: of all of a customer's events a twentieth may be late."""
+
 _DOUBLED_MARGIN: Final = 0.001
 _DEAD_MARGIN: Final = 0.001
+
+
+Minutes = Sequence[SideMinute]
+"""Of one side, oldest first."""
 
 
 class Enough(Struct, frozen=True, kw_only=True):
@@ -46,9 +54,7 @@ class Enough(Struct, frozen=True, kw_only=True):
     """Minutes before this one do not count towards `minutes`; epoch minute."""
 
 
-def judged(
-    target: Sequence[SideMinute], former: Sequence[SideMinute], enough: Enough, *, alone: bool = False
-) -> Verdict:
+def judged(target: Minutes, former: Minutes, enough: Enough, *, alone: bool = False) -> Verdict:
     """The verdict on the target.
 
     Args:
@@ -74,14 +80,14 @@ def judged(
     return Verdict(finding=finding, words=[*lacking, _summary(ours)], first=first, last=last)
 
 
-def to_replay(target: Sequence[SideMinute], former: Sequence[SideMinute]) -> list[str]:
+def to_replay(target: Minutes, former: Minutes) -> list[str]:
     """Why what went through the target has to be processed again, in words; empty if it has not."""
     pairs = _pairs(target, former)
     poor = _worse_shares([ours for ours, _ in pairs], [theirs for _, theirs in pairs])
     return [*_wrongs(target), *(text for text, again in poor if again)]
 
 
-def _pairs(target: Sequence[SideMinute], former: Sequence[SideMinute]) -> list[Pair]:
+def _pairs(target: Minutes, former: Minutes) -> list[Pair]:
     """The minutes in which both had traffic, if both are settled."""
     of_former = {each.minute: each for each in former if each.total and each.settled}
     return [(each, of_former[each.minute]) for each in target if each.settled and each.minute in of_former]
@@ -93,7 +99,7 @@ def _worse_values(pairs: Pairs) -> Iterator[str]:
         yield from worse(pairs)
 
 
-def _lacking(ours: Sequence[SideMinute], enough: Enough) -> list[str]:
+def _lacking(ours: Minutes, enough: Enough) -> list[str]:
     since = [each for each in ours if each.minute >= enough.since]
     events = sum(each.total for each in since)
     found = []
@@ -110,7 +116,7 @@ def _own(minute: SideMinute) -> SideMinute:
     return replace(minute, total=max(minute.good, minute.total - minute.held_up))
 
 
-def _summary(ours: Sequence[SideMinute]) -> str:
+def _summary(ours: Minutes) -> str:
     total, good = sum(each.total for each in ours), sum(each.good for each in ours)
     return f"{good:,} of {total:,} events good in {len(ours)} minutes, none lost"
 
@@ -122,16 +128,12 @@ def _wrongs(target: Sequence[SideMinute]) -> list[str]:
     return [f"{count:,} events {what}" for count, what in found if count]
 
 
-def _worse_shares(ours: Sequence[SideMinute], theirs: Sequence[SideMinute]) -> Iterator[tuple[str, bool]]:
+def _worse_shares(ours: Minutes, theirs: Minutes) -> Iterator[tuple[str, bool]]:
     """Shares that are worse, in words, and whether what went through has to be processed again."""
     of, of_other = sum(each.total for each in ours), sum(each.total for each in theirs)
     if of < LEAST_EVENTS:
         return
-    if _often_late(ours, theirs):
-        yield from _share(
-            "late", of - sum(each.good for each in ours), of, of_other - sum(each.good for each in theirs),
-            of_other, margin=_LATE_MARGIN, allowed=1 - GOOD_SHARE, again=False, error=SHARE_ERROR,
-        )  # fmt: skip
+    yield from _later(*_when_warm(ours, theirs))
     yield from _share(
         "doubled", sum(each.doubled for each in ours), of, sum(each.doubled for each in theirs), of_other,
         margin=_DOUBLED_MARGIN, allowed=_DOUBLED_MARGIN, again=False, error=SHARE_ERROR,
@@ -146,7 +148,24 @@ def _worse_shares(ours: Sequence[SideMinute], theirs: Sequence[SideMinute]) -> I
         )  # fmt: skip
 
 
-def _often_late(ours: Sequence[SideMinute], theirs: Sequence[SideMinute]) -> bool:
+def _when_warm(ours: Minutes, theirs: Minutes) -> tuple[Minutes, Minutes]:
+    """The minutes in which late events count: beside another side not the cold ones, unless most are late."""
+    slow = any(_late(each) > _LATE_WHEN_COLD for each in ours[:COLD_MINUTES])
+    first = COLD_MINUTES if theirs and not slow else 0
+    return ours[first:], theirs[first:]
+
+
+def _later(ours: Minutes, theirs: Minutes) -> Iterator[tuple[str, bool]]:
+    """A larger share of late events, in words; none of them has to be processed again."""
+    of, of_other = sum(each.total for each in ours), sum(each.total for each in theirs)
+    if of >= LEAST_EVENTS and _often_late(ours, theirs):
+        yield from _share(
+            "late", of - sum(each.good for each in ours), of, of_other - sum(each.good for each in theirs),
+            of_other, margin=_LATE_MARGIN, allowed=1 - GOOD_SHARE, again=False, error=SHARE_ERROR,
+        )  # fmt: skip
+
+
+def _often_late(ours: Minutes, theirs: Minutes) -> bool:
     """Whether a minute breaks hifi's promise, or some are worse than the other side's: one may be a stall."""
     broken = any(_late(each) > 1 - GOOD_SHARE for each in ours)
     worse = [
@@ -159,7 +178,7 @@ def _late(minute: SideMinute) -> float:
     return 1 - minute.good / minute.total if minute.total else 0.0
 
 
-def _dead(minutes: Sequence[SideMinute], reason: str) -> int:
+def _dead(minutes: Minutes, reason: str) -> int:
     return sum(each.dead.get(reason, 0) for each in minutes)
 
 

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from pipelines.control.deploy.judging.few_minutes import COLD_MINUTES
 from pipelines.control.deploy.policy import Policy
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.release_steps import Step
@@ -16,6 +17,12 @@ def first_whole_minute(release: Release) -> int:
     shared = (*_SHARED, Step.START) if release.by_hand else _SHARED
     ends = (each.until_ms for each in _over(release, shared))
     return -(-min(ends, default=release.traffic_ms) // MINUTE_MS)
+
+
+def first_warm_minute(release: Release) -> int:
+    """The first minute whose events say how fast the target is; epoch minute, 0 before its traffic."""
+    first = first_whole_minute(release)
+    return first + COLD_MINUTES if first else 0
 
 
 def first_minute(release: Release) -> int:

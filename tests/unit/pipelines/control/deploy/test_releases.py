@@ -4,7 +4,9 @@ import pytest
 
 from pipelines.control.deploy.backend import BackendError
 from pipelines.control.deploy.deployer import health_of
+from pipelines.control.deploy.judging.traffic_minutes import first_whole_minute
 from pipelines.control.deploy.policy import Policy
+from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.release_requests import RequestRefusedError
 from shared.contracts.release_steps import Kind, Step
 from shared.contracts.releases import Finding
@@ -163,6 +165,18 @@ def test_a_side_that_was_slow_may_be_parked_and_one_that_takes_traffic_must_be_s
     for side in (LIGHT, DARK):
         world.place.fail_stably(side, stable=False)
     assert health_of(world.place, release, LIGHT).stable
+    assert not health_of(world.place, release, DARK).stable
+
+
+def test_how_a_version_did_with_its_first_traffic_does_not_keep_it_from_more() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    watched = world.until(lambda found: found.step is Step.WATCH)
+    world.until(lambda _: world.now_ms // MINUTE_MS == first_whole_minute(watched))
+    world.place.fail_stably(DARK, stable=False)
+    release = world.until(lambda found: found.step is Step.HALF)
+    assert health_of(world.place, release, DARK).stable
+    world.place.fail_stably(DARK, stable=False)
     assert not health_of(world.place, release, DARK).stable
 
 

@@ -170,6 +170,7 @@ def test_a_version_that_is_much_worse_but_in_time_is_undone_on_one_machine(
 @pytest.mark.parametrize("second", SECONDS)
 def test_a_good_version_that_is_cold_at_first_is_kept_on_one_machine(second: int) -> None:
     world = local_world(second)
+    world.place.late_when_cold = 0.4
     world.ask(Kind.DEPLOY, "2.0")
     release = world.ended()
     assert (release.step, steps(release)) == (Step.DONE, list(release.plan))
