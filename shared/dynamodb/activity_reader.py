@@ -1,7 +1,8 @@
 """Reads the register of a side's activities, without those that are over."""
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -125,22 +126,28 @@ class ActivityReader:
         }
 
     def _serial(self) -> int:
-        answer = self._call("get_item", Key=rows.serial_key(self._side), ConsistentRead=True)
+        key = rows.serial_key(self._side)
+        with self._explained():
+            answer = self._client.get_item(TableName=self._table, Key=key, ConsistentRead=True)
         return rows.serial_of(answer.get("Item"))
 
     def _rows(self) -> list[Mapping[str, Any]]:
-        """Rows of activities and wishes."""
-        answer = self._call(
-            "query",
-            ConsistentRead=True,
-            KeyConditionExpression=f"{TENANT} = :p",
-            ExpressionAttributeValues={":p": {"S": rows.partition(self._side)}},
-        )
-        return [row for row in answer["Items"] if rows.kind_of(row) in (ACTIVITY, WISH)]
+        """Rows of activities and wishes, of all answers: one holds a megabyte at most."""
+        asked = {
+            "TableName": self._table,
+            "ConsistentRead": True,
+            "KeyConditionExpression": f"{TENANT} = :p",
+            "ExpressionAttributeValues": {":p": {"S": rows.partition(self._side)}},
+        }
+        with self._explained():
+            answers = list(self._client.get_paginator("query").paginate(**asked))
+        found = [row for answer in answers for row in answer["Items"]]
+        return [row for row in found if rows.kind_of(row) in (ACTIVITY, WISH)]
 
-    def _call(self, operation: str, **asked: Any) -> Any:
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
         try:
-            return getattr(self._client, operation)(TableName=self._table, **asked)
+            yield
         except (BotoCoreError, ClientError) as error:
             raise StoreError(f"table {self._table} cannot be read: {error}") from error
 

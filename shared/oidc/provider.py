@@ -89,7 +89,7 @@ class Provider:
             kind: a Struct.
 
         Raises:
-            TokenRefusedError: if it refuses with a status from 400 to 499.
+            TokenRefusedError: if it refuses with a status from 400 to 499 other than 429, which passes.
         """
         auth = None if secret is None else httpx.BasicAuth(*secret)
         status, body = self._asked("POST", url, data=dict(fields), auth=auth)

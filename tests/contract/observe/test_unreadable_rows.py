@@ -87,6 +87,17 @@ def test_an_activity_of_an_unknown_action_hides_no_other(
     assert logged_rows(caplog) == ["activity/newer"]
 
 
+def test_activities_that_fill_more_than_one_answer_of_the_table_are_all_known(
+    store_url: str, put: Callable[[Mapping[str, Any]], None]
+) -> None:
+    begin(store_url, "deployer")
+    [known] = reader(store_url).look().activities
+    for number in range(4):
+        long = msgspec.structs.replace(known, id=f"{number}", reason="x" * 390_000)
+        put(activity_rows.added(TABLE, LOCAL, activity_rows.ACTIVITY, long)["Put"]["Item"])
+    assert len(reader(store_url).look().activities) == 5
+
+
 def test_an_activity_of_an_unknown_action_is_an_error_to_those_who_act(
     store_url: str, put: Callable[[Mapping[str, Any]], None]
 ) -> None:

@@ -35,7 +35,8 @@ _GRACE_SECONDS: Final = 1.0
 """Time past the deadline after which a connector that has not returned is cancelled."""
 
 _LEAST_SECONDS: Final = 1.0
-"""Least time that a request has for its answer, however long it waited for its turn."""
+"""Least time that a request has for its answer, however long it waited for its turn; or its destination's
+timeout, if that is shorter."""
 
 _SILENCE: Final = Answer(error="timeout: the connector gave no answer")
 

@@ -20,7 +20,7 @@ START: Final = SIGN_IN + "/start"
 
 SIGN_OUT: Final = "/sign-out"
 HOME: Final = DOCUMENTS
-"""Where a signed-in person arrives, and what the paths of all such pages begin with."""
+"""Where a signed-in person arrives; the paths of all pages of documents begin with it."""
 
 SIDES: Final = "/sides"
 """The page of both sides, for operators."""
