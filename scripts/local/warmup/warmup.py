@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import aiohttp
-import psutil
 from aiohttp import web
 from confluent_kafka.admin import AdminClient
 
@@ -34,9 +33,6 @@ from shared.runtime.errors import OperatorError
 _NAME: Final = "hifi-warm-up"
 _KEY: Final = "hifi-warm-up-key"
 _LEAST_SECONDS: Final = 15.0
-_LEAST_EVENTS: Final = 100
-"""Of the last five seconds. Fewer find an idle chain, and say nothing of how it bears a load."""
-
 WARM_UP_SECONDS: Final = 120.0
 """Default upper bound of the warm-up."""
 
@@ -47,10 +43,6 @@ before its lag says how fast it is."""
 GENTLE_LOAD: Final = 100
 """The same beside a side that serves from the same cores, which FULL_LOAD keeps so busy that neither gets
 fast: docs/performance.md, Start."""
-
-GENTLE_IDLE: Final = 10.0
-"""Percent of the machine's CPU that the load leaves idle beside such a side, which is late if none is left.
-What the load makes the JVM compile is compiled while it waits, too."""
 
 _GENTLY: Final = 2.5
 """With GENTLE_LOAD, times the bound of another warm-up: it took 42 to 152 s, and a side that got traffic at a
@@ -80,13 +72,10 @@ class WarmUpLimits:
     in_flight: int = FULL_LOAD
     """Most events that are on their way."""
 
-    idle_percent: float = 0.0
-    """CPU of the machine that has to be idle for the load to go on; with less, one event a second is sent."""
-
 
 def gentle(seconds: float) -> WarmUpLimits:
     """Limits beside a side that serves, where those of another warm-up would have this upper bound."""
-    return WarmUpLimits(seconds=_GENTLY * seconds, in_flight=GENTLE_LOAD, idle_percent=GENTLE_IDLE)
+    return WarmUpLimits(seconds=_GENTLY * seconds, in_flight=GENTLE_LOAD)
 
 
 def warm_up(side: Side, say: Say, limits: WarmUpLimits) -> int:
@@ -137,7 +126,7 @@ def is_warming(catalogue: Catalogue) -> bool:
 
 def warm(elapsed: float, lags_ms: Sequence[int]) -> bool:
     """Whether the chain is fast enough, by the lags of the last five seconds."""
-    if elapsed < _LEAST_SECONDS or len(lags_ms) < _LEAST_EVENTS:
+    if elapsed < _LEAST_SECONDS or not lags_ms:
         return False
     return percentile_95(lags_ms) < WARM_P95_MS
 
@@ -189,7 +178,7 @@ async def _run(side: Side, sink: WarmUpReceiver, say: Say, limits: WarmUpLimits)
         if not await _first_arrival(load, sink, say, admin):
             after = await asyncio.to_thread(topic_ends, admin)
             raise WarmUpError(_where_it_stops(side, stuck_hop(before, after)))
-        p95 = await _until_warm(load, sink, say, admin, limits)
+        p95 = await _until_warm(load, sink, say, admin, limits.seconds)
         await _drain(load, sink)
         return p95
 
@@ -220,26 +209,28 @@ def _where_it_stops(side: Side, hop: str | None) -> str:
 
 
 async def _until_warm(
-    load: SyntheticLoad, sink: WarmUpReceiver, say: Say, admin: AdminClient, limits: WarmUpLimits
+    load: SyntheticLoad, sink: WarmUpReceiver, say: Say, admin: AdminClient, most_seconds: float
 ) -> int:
-    """Send the load, but only one event per second while customers' events wait, or CPU is short."""
-    began, backlog, idle, looked = time.monotonic(), Backlog(), 100.0, 0.0
-    psutil.cpu_times_percent()  # later calls count from here
+    """Send the load, but only one event per second while customers' events wait."""
+    began, backlog, looked = time.monotonic(), Backlog(), 0.0
     while True:
         elapsed, lags = time.monotonic() - began, sink.window()
-        if warm(elapsed, lags) or (elapsed > limits.seconds and lags):
+        if warm(elapsed, lags) or (elapsed > most_seconds and lags):
             return percentile_95(lags)
-        if elapsed > limits.seconds + _FIRST_SECONDS:
+        if elapsed > most_seconds + _FIRST_SECONDS:
             raise WarmUpError(f"events came through, then none for {_FIRST_SECONDS:.0f} s; see `hifi doctor`")
         if elapsed - looked >= 1:
-            looked, idle = elapsed, psutil.cpu_times_percent().idle
+            looked = elapsed
             backlog.take(await _look(load, sink, admin, elapsed))
-            if backlog.waits or idle < limits.idle_percent:
+            if backlog.waits:
                 await load.send(1)
-        say(_waiting(backlog) if backlog.waits else _passing(elapsed, sink, lags))
-        if backlog.waits or idle < limits.idle_percent:
+        if backlog.waits:
+            say(_waiting(backlog))
             load.hold(elapsed)
         else:
+            last = f"{percentile_95(lags)} ms" if lags else "-"
+            moved = f"{len(sink.ids):,} synthetic events delivered"
+            say(f"warming up: {elapsed:.0f} s, {moved}, p95 of the last seconds {last}")
             load.catch_up(elapsed, sink.ids)
         await asyncio.sleep(_TURN_SECONDS)
 
@@ -250,12 +241,6 @@ async def _look(load: SyntheticLoad, sink: WarmUpReceiver, admin: AdminClient, e
     return Look(
         at=elapsed, collected=ends[Topic.COLLECTED], acknowledged=taken, sent=sent, lag_ms=sink.last_lag_ms
     )
-
-
-def _passing(elapsed: float, sink: WarmUpReceiver, lags: Sequence[int]) -> str:
-    last = f"{percentile_95(lags)} ms" if lags else "-"
-    moved = f"{len(sink.ids):,} synthetic events delivered"
-    return f"warming up: {elapsed:.0f} s, {moved}, p95 of the last seconds {last}"
 
 
 def _waiting(backlog: Backlog) -> str:

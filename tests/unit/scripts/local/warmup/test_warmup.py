@@ -15,11 +15,10 @@ from shared.kafka.consumer_lag import CHAIN, stuck_hop
         (30.0, [100] * 100, True),
         (5.0, [100] * 100, False),
         (30.0, [], False),
-        (30.0, [100] * 99, False),
         (30.0, [100] * 94 + [900] * 6, False),
         (30.0, [100] * 95 + [900] * 5, True),
     ],
-    ids=["fast", "too early", "nothing came", "too few came", "slow tail", "tail of five per cent"],
+    ids=["fast", "too early", "nothing came", "slow tail", "tail of five per cent"],
 )
 def test_warm_is_a_low_p95_after_a_least_time(elapsed: float, lags: list[int], expected: bool) -> None:
     assert warm(elapsed, lags) is expected
