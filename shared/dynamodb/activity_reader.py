@@ -1,8 +1,7 @@
 """Reads the register of a side's activities, without those that are over."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -14,6 +13,7 @@ from shared.dynamodb import activity_rows as rows
 from shared.dynamodb.activity_rows import ACTIVITY, WISH
 from shared.dynamodb.client import StoreError, dynamodb_client
 from shared.dynamodb.document_rows import DOCUMENT, TENANT
+from shared.dynamodb.query import queried
 from shared.runtime.clock import Clock
 
 _MARGIN: Final = 1.1
@@ -127,29 +127,21 @@ class ActivityReader:
 
     def _serial(self) -> int:
         key = rows.serial_key(self._side)
-        with self._explained():
+        try:
             answer = self._client.get_item(TableName=self._table, Key=key, ConsistentRead=True)
+        except (BotoCoreError, ClientError) as error:
+            raise StoreError(f"table {self._table} cannot be read: {error}") from error
         return rows.serial_of(answer.get("Item"))
 
     def _rows(self) -> list[Mapping[str, Any]]:
-        """Rows of activities and wishes, of all answers: one holds a megabyte at most."""
-        asked = {
-            "TableName": self._table,
-            "ConsistentRead": True,
-            "KeyConditionExpression": f"{TENANT} = :p",
-            "ExpressionAttributeValues": {":p": {"S": rows.partition(self._side)}},
-        }
-        with self._explained():
-            answers = list(self._client.get_paginator("query").paginate(**asked))
-        found = [row for answer in answers for row in answer["Items"]]
+        """Rows of activities and wishes."""
+        found = queried(
+            self._client,
+            self._table,
+            KeyConditionExpression=f"{TENANT} = :p",
+            ExpressionAttributeValues={":p": {"S": rows.partition(self._side)}},
+        )
         return [row for row in found if rows.kind_of(row) in (ACTIVITY, WISH)]
-
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        try:
-            yield
-        except (BotoCoreError, ClientError) as error:
-            raise StoreError(f"table {self._table} cannot be read: {error}") from error
 
 
 def _read(row: Mapping[str, Any]) -> _Row:

@@ -4,8 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, TypeVar
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from shared.contracts.document_items import (
     ADOPTIONS,
     CATALOGUES,
@@ -19,7 +17,7 @@ from shared.contracts.document_items import (
     history_partition,
 )
 from shared.dynamodb.batch_get import rows_of
-from shared.dynamodb.client import StoreError, dynamodb_client
+from shared.dynamodb.client import dynamodb_client
 from shared.dynamodb.document_rows import (
     DOCUMENT,
     TENANT,
@@ -30,6 +28,7 @@ from shared.dynamodb.document_rows import (
     stored,
     summary,
 )
+from shared.dynamodb.query import queried
 
 V = TypeVar("V", bound=DocumentVersion)
 PAGE_BYTES: Final = 4 * 1024 * 1024
@@ -179,8 +178,6 @@ class DocumentReader:
         values = {":p": {"S": partition}} | ({":d": {"S": prefix}} if prefix else {})
         condition = f"{TENANT} = :p" + (f" AND begins_with({DOCUMENT}, :d)" if prefix else "")
         asked: dict[str, Any] = {
-            "TableName": self._table,
-            "ConsistentRead": True,
             "KeyConditionExpression": condition,
             "ExpressionAttributeValues": values,
             "ScanIndexForward": forward,
@@ -188,11 +185,7 @@ class DocumentReader:
         asked |= {"ExclusiveStartKey": row_key(partition, after)} if after is not None else {}
         asked |= {"Limit": page} if page is not None else {}
         asked |= {"ProjectionExpression": only} if only is not None else {}
-        try:
-            for answer in self._client.get_paginator("query").paginate(**asked):
-                yield from answer["Items"]
-        except (BotoCoreError, ClientError) as error:
-            raise StoreError(f"table {self._table} cannot be read: {error}") from error
+        return queried(self._client, self._table, **asked)
 
 
 def _bounded(

@@ -31,7 +31,17 @@ from shared.contracts.diamond.stability import SILENT, Stability
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.releases import Positions
 from shared.contracts.topology import CHAIN_GROUPS
-from tests.harness.fake_world import DARK, LIGHT, Bad, FakeSide, World, new_world, read_world, sent_to
+from tests.harness.fake_world import (
+    DARK,
+    LIGHT,
+    Bad,
+    FakeSide,
+    World,
+    new_world,
+    read_world,
+    sent_to,
+    shares_at,
+)
 
 RATE: Final = 300
 """Events a second, of both sides together."""
@@ -72,15 +82,6 @@ def flows(world: World) -> dict[str, int]:
     own = {side: sum(side == each for each in world.pinned.values()) for side in world.shares}
     rest = 100 - sum(own.values())
     return {side: own[side] + rest * share // 100 for side, share in world.shares.items()}
-
-
-def _shares(world: World, at_ms: int) -> Mapping[str, int]:
-    """By side, its share of all events by the weights of a moment, percent."""
-    shares: Mapping[str, int] = {LIGHT: 100, DARK: 0}
-    for since_ms, weights in world.since:
-        if since_ms <= at_ms:
-            shares = weights
-    return shares
 
 
 class FakePlace:
@@ -355,12 +356,12 @@ class FakePlace:
 
     def _minute(self, world: World, side: str, minute: int) -> SideMinute:
         begin = minute * MINUTE_MS
-        share = _shares(world, begin)[side]
+        share = shares_at(world, begin)[side]
         total = RATE * 60 * share // 100 or _CANARY
         version, age = world.sides[side].version, minute - world.sides[side].since_ms // MINUTE_MS
         some = total // _ONE_IN
         warming = _WARMING if age <= _WARMING_MINUTES else 1.0
-        cold = share and not _shares(world, begin - MINUTE_MS)[side]
+        cold = share and not shares_at(world, begin - MINUTE_MS)[side]
         late = int(total * (self.late_when_cold if cold else _LATE))
         more = {bad: warming * (times if version == bad else 1.0) for bad, times in _MUCH_MORE.items()}
         slow = version.startswith(Bad.SLOWER)

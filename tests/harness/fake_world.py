@@ -120,9 +120,14 @@ def new_world() -> World:
 
 def sent_to(world: World, at_ms: int) -> dict[str, int]:
     """By side, the share of all events that clients send to it at a moment, percent."""
+    return shares_at(world, at_ms - world.cached_ms)
+
+
+def shares_at(world: World, at_ms: int) -> dict[str, int]:
+    """By side, its share of all events by the weights of a moment, percent."""
     known = {LIGHT: 100, DARK: 0}
     for since_ms, shares in world.since:
-        if since_ms + world.cached_ms <= at_ms:
+        if since_ms <= at_ms:
             known = shares
     return known
 

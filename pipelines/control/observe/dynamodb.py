@@ -10,6 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from pipelines.control.observe.fence import Fence
 from shared.dynamodb.client import StoreError, conflicts, create_table, dynamodb_client, throttled
+from shared.dynamodb.query import queried
 
 PK: Final = "pk"
 SK: Final = "sk"
@@ -96,8 +97,6 @@ class Store:
     def query(self, pk: str, first: str = "", last: str = "\U0010ffff") -> Iterator[Item]:
         """The items of `pk` with an sk from `first` to `last`, both included, in order of sk."""
         asked = {
-            "TableName": self._table,
-            "ConsistentRead": True,
             "KeyConditionExpression": f"{PK} = :pk AND {SK} BETWEEN :first AND :last",
             "ExpressionAttributeValues": {
                 ":pk": {"S": pk},
@@ -105,12 +104,8 @@ class Store:
                 ":last": {"S": last},
             },
         }
-        try:
-            for page in self._client.get_paginator("query").paginate(**asked):
-                for row in page["Items"]:
-                    yield self._item(row)
-        except (BotoCoreError, ClientError) as error:
-            raise StoreError(f"table {self._table} cannot be read: {error}") from error
+        for row in queried(self._client, self._table, **asked):
+            yield self._item(row)
 
     def put(self, items: Iterable[Item]) -> None:
         """Write all items, replacing those with the same keys, in no particular order.
