@@ -42,7 +42,7 @@ class Releases:
 
     def done(self) -> dict[str, Any]:
         """The release that was begun, once it is done."""
-        self._awaited(lambda: self.current()["step"] in (Step.DONE, Step.UNDONE), "its end")
+        self._awaited(lambda: self.state().ended, "its end")
         release = self.current()
         _say(release)
         assert release["step"] == Step.DONE, release
@@ -55,14 +55,15 @@ class Releases:
         return found
 
     def state(self) -> Release:
-        """The same as the table has it, without a command: for looks several times a second."""
+        """The same as the table has it, for looks that are repeated: a command takes a second of CPU."""
         found = self._client.current()
         assert found is not None
         return found
 
     def at(self, step: Step) -> dict[str, Any]:
         """The present release, once it is at a step, or past it: some take less time than a look."""
-        return dict(self._awaited(lambda: self._at(step), f"{step}", every=0.5))
+        self._awaited(lambda: self._is_at(step), f"{step}", every=0.5)
+        return self.current()
 
     def serving(self) -> dict[str, tuple[str, int, bool]]:
         """By side: its version, its share of the traffic in percent, and whether it is parked."""
@@ -100,11 +101,10 @@ class Releases:
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self._hifi.run('sides').stdout}") from error
 
-    def _at(self, step: Step) -> dict[str, Any] | None:
-        release = self.current()
-        assert not release.get("back") and release["step"] not in (Step.DONE, Step.UNDONE), release
-        reached = {release["step"], *(each["step"] for each in release["log"])}
-        return release if step in reached else None
+    def _is_at(self, step: Step) -> bool:
+        release = self.state()
+        assert not release.back and not release.ended, release
+        return step in {release.step, *(each.step for each in release.log)}
 
 
 def _say(release: dict[str, Any]) -> None:

@@ -31,7 +31,7 @@ def test_events_that_wait_for_their_next_try_keep_a_side_until_they_have_arrived
         customer.refuse_some(LATER, REFUSED)
         releases.at(Step.DRAIN)
         words = r"left: .*\d+ events wait for their next try"
-        eventually(lambda: re.fullmatch(words, releases.current()["said"]), 60, "retries keep it", every=1)
+        eventually(lambda: re.fullmatch(words, releases.state().said), 60, "retries keep it", every=1)
         assert releases.serving()[switched["former"]][1:] == (0, False)
         release = releases.done()
         said = next(each["said"] for each in release["log"] if each["step"] == Step.DRAIN)
