@@ -16,6 +16,7 @@ from shared.dynamodb.client import (
     error_code,
 )
 from shared.dynamodb.document_rows import DOCUMENT, TENANT, row_key
+from shared.dynamodb.query import queried
 
 T = TypeVar("T")
 _ITEM: Final = "item"
@@ -132,18 +133,13 @@ class ItemStore(Generic[T]):
     def between(self, partition: str, first: str, last: str) -> list[tuple[str, T]]:
         """Items of a partition with sort keys from `first` to `last`, both included."""
         values = {":p": {"S": partition}, ":a": {"S": first}, ":b": {"S": last}}
-        asked: dict[str, Any] = {
-            "ConsistentRead": True,
-            "KeyConditionExpression": f"{TENANT} = :p AND {DOCUMENT} BETWEEN :a AND :b",
-            "ExpressionAttributeValues": values,
-        }
-        found: list[tuple[str, T]] = []
-        while True:
-            answer = self._call("query", **asked)
-            found += [(row[DOCUMENT]["S"], self._read(row)) for row in answer["Items"]]
-            if "LastEvaluatedKey" not in answer:
-                return found
-            asked["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+        rows = queried(
+            self._client,
+            self._table,
+            KeyConditionExpression=f"{TENANT} = :p AND {DOCUMENT} BETWEEN :a AND :b",
+            ExpressionAttributeValues=values,
+        )
+        return [(row[DOCUMENT]["S"], self._read(row)) for row in rows]
 
     def all(self, partition: str, prefix: str = "") -> list[tuple[str, T]]:
         """Every item of a partition with its sort key."""
