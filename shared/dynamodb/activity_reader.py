@@ -4,16 +4,15 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from botocore.exceptions import BotoCoreError, ClientError
 from msgspec import Struct
 from msgspec.structs import replace
 
 from shared.contracts.diamond.activities import Activity
 from shared.dynamodb import activity_rows as rows
 from shared.dynamodb.activity_rows import ACTIVITY, WISH
-from shared.dynamodb.client import StoreError, dynamodb_client
+from shared.dynamodb.client import dynamodb_client
 from shared.dynamodb.document_rows import DOCUMENT, TENANT
-from shared.dynamodb.query import queried
+from shared.dynamodb.reading import queried, row_at
 from shared.runtime.clock import Clock
 
 _MARGIN: Final = 1.1
@@ -126,12 +125,7 @@ class ActivityReader:
         }
 
     def _serial(self) -> int:
-        key = rows.serial_key(self._side)
-        try:
-            answer = self._client.get_item(TableName=self._table, Key=key, ConsistentRead=True)
-        except (BotoCoreError, ClientError) as error:
-            raise StoreError(f"table {self._table} cannot be read: {error}") from error
-        return rows.serial_of(answer.get("Item"))
+        return rows.serial_of(row_at(self._client, self._table, rows.serial_key(self._side)))
 
     def _rows(self) -> list[Mapping[str, Any]]:
         """Rows of activities and wishes."""

@@ -16,7 +16,6 @@ from shared.contracts.document_items import (
     history_key,
     history_partition,
 )
-from shared.dynamodb.batch_get import rows_of
 from shared.dynamodb.client import dynamodb_client
 from shared.dynamodb.document_rows import (
     DOCUMENT,
@@ -28,7 +27,7 @@ from shared.dynamodb.document_rows import (
     stored,
     summary,
 )
-from shared.dynamodb.query import queried
+from shared.dynamodb.reading import queried, rows_of
 
 V = TypeVar("V", bound=DocumentVersion)
 PAGE_BYTES: Final = 4 * 1024 * 1024

@@ -6,7 +6,6 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
-from shared.dynamodb.batch_get import rows_of
 from shared.dynamodb.client import (
     CONDITION_FAILED,
     StoreError,
@@ -16,7 +15,7 @@ from shared.dynamodb.client import (
     error_code,
 )
 from shared.dynamodb.document_rows import DOCUMENT, TENANT, row_key
-from shared.dynamodb.query import queried
+from shared.dynamodb.reading import queried, rows_of
 
 T = TypeVar("T")
 _ITEM: Final = "item"

@@ -6,6 +6,7 @@ from typing import Any, Final
 from botocore.exceptions import BotoCoreError, ClientError
 
 from shared.dynamodb.client import StoreError, dynamodb_client, error_code
+from shared.dynamodb.reading import row_at
 
 _OWNER: Final = "owner"
 _BEAT: Final = "beat"
@@ -109,9 +110,5 @@ def read_beat(client: Any, table: str, key: dict[str, Any]) -> Beat | None:
     Raises:
         StoreError: if the table cannot be used.
     """
-    try:
-        answer = client.get_item(TableName=table, Key=key, ConsistentRead=True)
-    except (BotoCoreError, ClientError) as error:
-        raise StoreError(f"table {table} cannot be read: {error}") from error
-    row = answer.get("Item")
+    row = row_at(client, table, key)
     return None if row is None else (row[_OWNER]["S"], int(row[_BEAT]["N"]))

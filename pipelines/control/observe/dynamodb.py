@@ -10,7 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from pipelines.control.observe.fence import Fence
 from shared.dynamodb.client import StoreError, conflicts, create_table, dynamodb_client, throttled
-from shared.dynamodb.query import queried
+from shared.dynamodb.reading import queried, row_at
 
 PK: Final = "pk"
 SK: Final = "sk"
@@ -86,13 +86,7 @@ class Store:
         return None if row is None else self._item(row).body
 
     def _row(self, pk: str, sk: str) -> dict[str, Any] | None:
-        key = {PK: {"S": pk}, SK: {"S": sk}}
-        try:
-            answer = self._client.get_item(TableName=self._table, Key=key, ConsistentRead=True)
-        except (BotoCoreError, ClientError) as error:
-            raise StoreError(f"table {self._table} cannot be read: {error}") from error
-        found: dict[str, Any] | None = answer.get("Item")
-        return found
+        return row_at(self._client, self._table, {PK: {"S": pk}, SK: {"S": sk}})
 
     def query(self, pk: str, first: str = "", last: str = "\U0010ffff") -> Iterator[Item]:
         """The items of `pk` with an sk from `first` to `last`, both included, in order of sk."""
