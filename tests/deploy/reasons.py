@@ -38,7 +38,7 @@ _BY_REASON: Final = {
         codestar-connections:PassConnection codestar-connections:UseConnection ec2:RunInstances
         iam:CreateServiceLinkedRole iam:PassRole kms:CreateGrant logs:CreateLogDelivery
         logs:DeleteLogDelivery logs:DescribeResourcePolicies logs:GetLogDelivery logs:ListLogDeliveries
-        logs:PutResourcePolicy logs:UpdateLogDelivery""",
+        logs:PutResourcePolicy logs:UpdateLogDelivery route53:AssociateVPCWithHostedZone""",
     _STATE: """
         kms:Decrypt kms:Encrypt kms:GenerateDataKey s3:DeleteObject s3:GetObject s3:ListBucket
         s3:PutObject""",

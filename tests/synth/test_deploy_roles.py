@@ -133,3 +133,24 @@ def test_a_deployment_may_change_the_alarms_by_which_volumes_grow(production: St
     }
     alarms = ["arn:aws:cloudwatch:eu-west-1:222222222222:alarm:TargetTracking-*"]
     assert may == {"cloudwatch:PutMetricAlarm": alarms, "cloudwatch:DeleteAlarms": alarms}
+
+
+def test_the_grant_of_a_clusters_key_needs_no_condition_that_eks_does_not_fulfil(production: Stack) -> None:
+    grants = {
+        alias: each["Condition"]
+        for each in granted(production, "hifi-production-deploy")
+        if each["Action"] == ["kms:CreateGrant"]
+        for alias in each["Condition"]["ForAnyValue:StringEquals"]["kms:ResourceAliases"]
+    }
+    names = [f"alias/hifi-production-{purpose}" for purpose in ("cluster", "kafka", "logs")]
+    assert sorted(grants) == names
+    assert ["Bool" in grants[name] for name in names] == [False, True, True]
+
+
+def test_a_deployment_may_make_the_endpoints_with_private_names(
+    synthesised: Synthesised, production: Stack
+) -> None:
+    endpoints = resources(synthesised("production")["blue"], "aws_vpc_endpoint")
+    assert any(each.get("private_dns_enabled") for each in endpoints)
+    actions = {action for each in granted(production, "hifi-production-deploy") for action in each["Action"]}
+    assert {"ec2:CreateVpcEndpoint", "route53:AssociateVPCWithHostedZone"} <= actions

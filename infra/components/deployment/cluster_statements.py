@@ -4,7 +4,8 @@ from infra.aws.policy import ANY, Statement
 from infra.components.deployment import iam_actions as actions
 from infra.config import Environment
 
-_LENT_KEYS = ("kafka", "cluster", "logs")
+_CLUSTER_KEY = "cluster"
+_LENT_KEYS = ("kafka", "logs")
 
 
 def cluster_statements(environment: Environment) -> list[Statement]:
@@ -13,7 +14,7 @@ def cluster_statements(environment: Environment) -> list[Statement]:
         *_kafka(environment),
         *_kubernetes(environment),
         *_runners(environment),
-        _keys(environment),
+        *_keys(environment),
     ]
 
 
@@ -87,14 +88,23 @@ def _runners(environment: Environment) -> list[Statement]:
     ]
 
 
-def _keys(environment: Environment) -> Statement:
-    aliases = [environment.names.key_alias(purpose) for purpose in _LENT_KEYS]
-    return Statement(
-        sid="LendKeysToServices",
-        actions=["kms:CreateGrant"],
-        resources=[environment.arns.of("kms", "key/*")],
-        conditions={
-            "ForAnyValue:StringEquals": {"kms:ResourceAliases": aliases},
-            "Bool": {"kms:GrantIsForAWSResource": "true"},
-        },
-    )
+def _keys(environment: Environment) -> list[Statement]:
+    keys, alias = environment.arns.of("kms", "key/*"), environment.names.key_alias
+    return [
+        Statement(
+            sid="LendKeysToServices",
+            actions=["kms:CreateGrant"],
+            resources=[keys],
+            conditions={
+                "ForAnyValue:StringEquals": {"kms:ResourceAliases": [alias(each) for each in _LENT_KEYS]},
+                "Bool": {"kms:GrantIsForAWSResource": "true"},
+            },
+        ),
+        # EKS makes a cluster's grant in a way that the other condition does not hold for.
+        Statement(
+            sid="LendTheClustersKey",
+            actions=["kms:CreateGrant"],
+            resources=[keys],
+            conditions={"ForAnyValue:StringEquals": {"kms:ResourceAliases": [alias(_CLUSTER_KEY)]}},
+        ),
+    ]

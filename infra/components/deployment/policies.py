@@ -133,6 +133,12 @@ def _network(environment: Environment) -> list[Statement]:
     everything = environment.arns.of("ec2", "*/*")
     return [
         Statement(sid="MakeNetwork", actions=actions.MAKE_NETWORK, resources=[everything]),
+        # EC2 asks for it when it makes an endpoint with private names, whose zone is AWS's own.
+        Statement(
+            sid="NameEndpoints",
+            actions=["route53:AssociateVPCWithHostedZone"],
+            resources=["arn:aws:route53:::hostedzone/*"],
+        ),
         Statement(
             sid="TagAsOurs",
             actions=["ec2:CreateTags"],

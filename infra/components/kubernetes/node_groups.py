@@ -134,7 +134,7 @@ class NodeGroups(Construct):
             labels=pool.labels,
             taint=_taints(pool),
             scaling_config=EksNodeGroupScalingConfig(min_size=least, max_size=most, desired_size=least),
-            # EKS replaces a node if its kubelet, network or disk has failed.
+            # EKS replaces a node whose kubelet is not ready; it sees no more without its monitoring agent.
             node_repair_config=EksNodeGroupNodeRepairConfig(enabled=True),
             update_config=EksNodeGroupUpdateConfig(max_unavailable_percentage=33),
             launch_template=EksNodeGroupLaunchTemplate(

@@ -121,6 +121,15 @@ def test_an_action_has_one_version_everywhere() -> None:
     assert len(pins) == len({action for action, _ in pins}) > 5
 
 
+def test_dependabot_raises_the_actions_of_every_folder() -> None:
+    (actions,) = [
+        each
+        for each in yaml.safe_load((FOLDER / "dependabot.yml").read_text())["updates"]
+        if each["package-ecosystem"] == "github-actions"
+    ]
+    assert set(actions["directories"]) == {"/", *(f"/.github/actions/{file.parent.name}" for file in ACTIONS)}
+
+
 def test_nothing_is_permitted_but_what_a_job_names() -> None:
     for file in FILES:
         assert load(file.stem)["permissions"] == {}
