@@ -1,4 +1,4 @@
-"""Formats figures of a promise, cut and never rounded up. Pure."""
+"""Formats figures of a promise, never rounded in its favour. Pure."""
 
 import math
 from typing import Final
@@ -16,3 +16,18 @@ def cut(value: float, decimals: int) -> str:
     """
     scale = 10**decimals
     return f"{math.floor(value * scale + _FLOAT_ERROR) / scale:.{decimals}f}"
+
+
+def cut_short(value: float, decimals: int) -> str:
+    """The same without zeros at the end."""
+    return _short(cut(value, decimals), decimals)
+
+
+def raised_short(value: float, decimals: int) -> str:
+    """The contrary, for a figure that should be small: raised, so that it never shows too little."""
+    scale = 10**decimals
+    return _short(f"{math.ceil(value * scale - _FLOAT_ERROR) / scale:.{decimals}f}", decimals)
+
+
+def _short(text: str, decimals: int) -> str:
+    return text.rstrip("0").rstrip(".") if decimals else text

@@ -6,6 +6,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from shared.contracts.cut import cut_short, raised_short
 from shared.contracts.diamond.activities import Action, Activity
 from shared.contracts.diamond.permission import reasons_to_wait
 from shared.contracts.diamond.stability import Stability
@@ -44,8 +45,9 @@ class Evidence(Struct, frozen=True, kw_only=True):
         """The figures in words."""
         if not self.events:
             return "no events yet"
-        shares = (100 * self.good / self.events, 100 * self.dead / self.events)
-        return f"{self.events:,} events, {shares[0]:.4g} % good, {shares[1]:.3g} % dead letters"
+        good = cut_short(100 * self.good / self.events, 3)
+        dead = raised_short(100 * self.dead / self.events, 3)
+        return f"{self.events:,} events, {good} % good, {dead} % dead letters"
 
 
 def evidence(state: RolloutState, cards: Mapping[str, RolloutCard], now_ms: int) -> Evidence:

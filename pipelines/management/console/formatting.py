@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-from shared.contracts.cut import cut
+from shared.contracts.cut import cut, cut_short
 
 NONE: Final = "\u2013"
 """Shown where there is no figure."""
@@ -56,7 +56,7 @@ def percent(value: float) -> Figure:
 
 def good_share(value: float | None) -> Figure:
     """A share of good events between 0 and 1, as a percentage; cut and never rounded up."""
-    return Figure(NONE if value is None else cut(100 * value, 3).rstrip("0").rstrip("."), "%")
+    return Figure(NONE if value is None else cut_short(100 * value, 3), "%")
 
 
 def share(value: float | None) -> Figure:

@@ -105,6 +105,7 @@ def test_a_person_in_two_tenants_has_its_role_in_each_and_sees_both(
     assert ann.status("/v1/connectors") == 200 and ann.status("/v1/tenants") == 403
     assert ann.status(f"/v1/tenants/{tenant}/members") == 200
     assert ann.status(f"/v1/tenants/{other}/members") == 403
+    assert ann.status(f"/v1/tenants/{'x' * 1_025}/members") == 404, "longer than a key of the table"
     assert ann.status(f"/v1/tenants/{other}/members/{ann.id}", "DELETE") == 403
 
 

@@ -6,11 +6,13 @@ import pytest
 
 from pipelines.control.observe.dynamodb import Item, Store
 from pipelines.control.observe.ledger.minute_sums import FieldKey
+from pipelines.control.observe.ledger.reconciliation_rules import Key, Reconciliation
 from pipelines.control.observe.scorecards.day_state import DayState
 from pipelines.control.observe.scorecards.minute_state import MinuteTracker
 from pipelines.control.observe.skew.watched_hours import WatchedHours
 from pipelines.control.observe.storage.persistence import Persistence
-from pipelines.control.observe.storage.repository import state_item
+from pipelines.control.observe.storage.repository import findings_item, state_item
+from pipelines.control.observe.verdicts.event_identification import Identified
 from pipelines.control.observe.verdicts.verdicts import ReadProgress
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.field_counts import FieldCounts
@@ -241,3 +243,20 @@ def test_a_state_whose_parts_have_expired_keeps_no_process_from_starting(
     assert len(parts) > 1
     meter.store.delete_all((item.pk, item.sk) for item in parts[1:])
     assert list(Meter(store_url).board.ledger.minutes) == [("acme", FIRST + 1)]
+
+
+def test_findings_whose_parts_have_expired_keep_no_process_from_starting(
+    store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meter = Meter(store_url)
+    meter.enter(ledger(2, ("acme",)))
+    assert meter.keeper.save()
+    found = Identified(counted={Key(Reconciliation.INGEST): dict.fromkeys(range(100), -1)})
+    with monkeypatch.context() as large:
+        large.setattr("pipelines.control.observe.dynamodb.PART_BYTES", 60)
+        meter.tables.write([findings_item(("acme", minute), found) for minute in (FIRST, FIRST + 1)])
+    assert meter.tables.findings() == {("acme", FIRST): found, ("acme", FIRST + 1): found}
+    parts = [item for item in meter.store.query("found#parts") if item.sk.startswith(f"{FIRST:010d}/acme/")]
+    assert len(parts) > 1
+    meter.store.delete_all((item.pk, item.sk) for item in parts[1:])
+    assert list(Meter(store_url).tables.findings()) == [("acme", FIRST + 1)]

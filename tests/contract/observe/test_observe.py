@@ -158,6 +158,7 @@ def test_a_bad_parameter_is_named(asked: ObserveProcess) -> None:
         "/v1/days/2026-02-30": "YYYY-MM-DD",
         "/v1/calendar?days=0": "days",
         "/v1/calendar/today": "day",
+        "/v1/calendar/1969-12-31": "day",
         "/v1/alarms?open=maybe": "open",
         "/v1/events/e1?since=-3": "since",
     }.items():

@@ -13,6 +13,8 @@ from shared.contracts.timeline import ActivitySpan
 
 _DAY_MS: Final = 24 * 60 * 60_000
 LONGEST_DAYS: Final = 30
+FURTHEST_DAYS: Final = 3_650
+_FURTHEST_MS: Final = FURTHEST_DAYS * _DAY_MS
 _REASON_CHARACTERS: Final = 300
 
 
@@ -45,6 +47,12 @@ def validated(window: QuietWindow, now_ms: int) -> QuietWindow:
         raise WindowError("reason", f"is longer than {_REASON_CHARACTERS} characters; shorten it")
     if not window.tenant:
         raise WindowError("tenant", f"is empty; name one, or {ALL_TENANTS} for all")
+    if window.until_ms > now_ms + _FURTHEST_MS:
+        raise WindowError(
+            "until_ms", f"is more than {FURTHEST_DAYS} days from now; give milliseconds, not microseconds"
+        )
+    if window.from_ms < 0:
+        raise WindowError("from_ms", "is before 1970; give epoch milliseconds")
     if window.until_ms <= window.from_ms:
         raise WindowError("until_ms", "is not after from_ms; give a later time, epoch milliseconds")
     if window.until_ms <= now_ms:

@@ -8,6 +8,7 @@ from shared.contracts.scorecard import ALL_TENANTS
 from shared.contracts.timestamps import DAY_MINUTES
 
 MOST_DAYS: Final = 400
+_FIRST_DAY: Final = date(1970, 1, 1)
 _MOST_TEXT: Final = 256
 _LAST_MINUTE: Final = 253_402_300_799 // 60
 """Of the year 9999, which a date can say."""
@@ -76,12 +77,15 @@ def day(text: str) -> date:
     """A date.
 
     Raises:
-        BadParameterError: if it is not one.
+        BadParameterError: if it is not one, or has no epoch minutes.
     """
     try:
-        return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date()
+        found = datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date()
     except ValueError:
         raise BadParameterError(f"day: write it YYYY-MM-DD, such as 2026-01-31, not {text[:40]!r}") from None
+    if found < _FIRST_DAY:
+        raise BadParameterError(f"day: give one from {_FIRST_DAY} on, not {text[:40]!r}")
+    return found
 
 
 def flag(name: str, text: str | None) -> bool | None:

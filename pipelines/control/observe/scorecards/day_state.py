@@ -8,6 +8,7 @@ import msgspec
 
 from pipelines.control.observe.ledger.minute_sums import Lags, MinuteKey, MinuteState, merged_lags
 from pipelines.control.observe.scorecards.day_cards import day_card
+from shared.contracts.documents import WARM_UP
 from shared.contracts.scorecard import ALL_TENANTS, DayCard, MinuteCard
 from shared.contracts.timestamps import day_of
 
@@ -140,7 +141,8 @@ class DayState:
         tenant, day = key
         if tenant != ALL_TENANTS:
             return merged_lags(self._parts(key, states))
-        tenants = (name for name, of in self._days if of == day and name != ALL_TENANTS)
+        # The lags of the warm-up count for no tenant, as on the cards of minutes.
+        tenants = (name for name, of in self._days if of == day and name not in (ALL_TENANTS, WARM_UP))
         return merged_lags(part for name in tenants for part in self._parts((name, day), states))
 
     def _parts(self, key: DayKey, states: Mapping[tuple[str, int], MinuteState]) -> list[Lags]:

@@ -20,6 +20,7 @@ from pipelines.control.observe.scorecards.loss_table import (
 from pipelines.control.observe.scorecards.node_lags import end_to_end, inside, node_lags
 from pipelines.control.observe.verdicts.verdicts import Judgement, Verdict
 from shared.contracts.counts import GOOD_SHARE, Counts, summed
+from shared.contracts.cut import cut_short, raised_short
 from shared.contracts.ledger import GOOD_MS, Stage
 from shared.contracts.scorecard import ALL_TENANTS, HopRow, MinuteCard
 
@@ -250,7 +251,9 @@ def _lost(card: MinuteCard) -> str:
         for row in card.hops
         if row.lost
     )
-    return f"{card.lost:,} of {card.total:,} deliveries lost ({card.loss_percent:.3g} %): {hops}."
+    return (
+        f"{card.lost:,} of {card.total:,} deliveries lost ({raised_short(card.loss_percent, 3)} %): {hops}."
+    )
 
 
 def _slow(card: MinuteCard) -> str:
@@ -262,7 +265,7 @@ def _slow(card: MinuteCard) -> str:
     )
     others = ", ".join(f"{count:,} {what}" for count, what in counts if count)
     return (
-        f"{100 * (card.sli or 0.0):.3g} % of {card.total:,} deliveries left hifi within "
+        f"{cut_short(100 * (card.sli or 0.0), 3)} % of {card.total:,} deliveries left hifi within "
         f"{GOOD_MS / 1000:g} s of entering it, {100 * GOOD_SHARE:g} % are promised"
         + (f"; {others}." if others else ".")
     )

@@ -61,11 +61,18 @@ class Repository:
             yield state
 
     def findings(self) -> Mapping[MinuteKey, Identified]:
-        """The findings stored for these states."""
-        return {
-            _key(item.sk): msgspec.msgpack.decode(item.body, type=Identified)
-            for item in self._store.query(_FOUND)
-        }
+        """The findings stored for these states, without those of which parts have expired."""
+        return dict(self._findings())
+
+    def _findings(self) -> Iterator[tuple[MinuteKey, Identified]]:
+        for item in self._store.query(_FOUND):
+            try:
+                found = msgspec.msgpack.decode(item.body, type=Identified)
+            except msgspec.MsgspecError as error:
+                extra = {"id": item.sk, "error": str(error)}
+                _log.error("stored findings of a minute skipped: parts of them have expired", extra=extra)
+                continue
+            yield _key(item.sk), found
 
     def position(self) -> LedgerPosition | None:
         """The stored position in the ledger; None at the first start."""

@@ -67,7 +67,8 @@ class ReadPlan(Struct, kw_only=True, frozen=True):
 
     spans: tuple[OffsetSpan, ...]
     smaller: "ReadPlan | None" = None
-    """The same without counting copies, for a minute that has too many records for that."""
+    """What to do instead in a minute that has too many records for this: not count copies; then not name
+    events, and count one account. Another one's turn is in the plan after that."""
 
     @property
     def records(self) -> int:
@@ -106,12 +107,25 @@ def read_plan(state: MinuteState, judgement: Judgement) -> ReadPlan | None:
         wanted=wanted,
         recounted=recounted,
         spans=_spans(state, recounted | wanted.keys(), frozenset()),
+        smaller=_count_of_one(state, judgement) if recounted else None,
     )
     copied = _copied(judgement)
     if not copied:
         return plan
     spans = _spans(state, recounted | wanted.keys(), COPIES)
     return msgspec.structs.replace(plan, copied=copied, spans=spans, smaller=plan)
+
+
+def _count_of_one(state: MinuteState, judgement: Judgement) -> ReadPlan:
+    """Of the first account that needs it. That nothing is lost must not depend on how busy a minute was."""
+    recounted = _recounted(state, judgement.needs_reading[:1])
+    return ReadPlan(
+        tenant=state.tenant,
+        minute=state.minute,
+        wanted={},
+        recounted=recounted,
+        spans=_spans(state, recounted, frozenset()),
+    )
 
 
 def _copied(judgement: Judgement) -> frozenset[int]:
@@ -121,7 +135,7 @@ def _copied(judgement: Judgement) -> frozenset[int]:
 
 
 def within(plan: ReadPlan, most: int) -> ReadPlan | None:
-    """The plan, or its smaller one, that reads at most so many records; None if both read more."""
+    """The plan, or the largest of its smaller ones, that reads at most so many records; None if none does."""
     if plan.records <= most:
         return plan
     return None if plan.smaller is None else within(plan.smaller, most)

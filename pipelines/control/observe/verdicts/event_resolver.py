@@ -27,7 +27,7 @@ class _StoppedError(Exception):
 
 
 class EventResolver:
-    """Executes read plans. Plans of more than `most` records are skipped."""
+    """Executes read plans, or what of them reads at most `most` records."""
 
     def __init__(self, bootstrap: str, client_id: str, most: int) -> None:
         self._bootstrap, self._client_id, self._most = bootstrap, client_id, most
@@ -50,13 +50,10 @@ class EventResolver:
         """Queue a plan, or what of it does not read too many records."""
         chosen = within(read_plan, self._most)
         if chosen is not read_plan:
-            what = (
-                "events of a minute not named"
-                if chosen is None
-                else "doubles of a minute not counted by pipe"
-            )
             extra = {"tenant": key[0], "minute": key[1], "records": read_plan.records, "most": self._most}
-            _log.warning(f"{what}: more records to read than HIFI_NAMING_RECORDS", extra=extra)
+            _log.warning(
+                f"{_left_out(read_plan, chosen)}: more records to read than HIFI_NAMING_RECORDS", extra=extra
+            )
         if chosen is not None:
             self._plans.put((key, chosen))
 
@@ -91,3 +88,11 @@ class EventResolver:
             if self._stopping.is_set():
                 raise _StoppedError
             yield from events_in(record_of(message))
+
+
+def _left_out(whole: ReadPlan, chosen: ReadPlan | None) -> str:
+    if chosen is None:
+        return "events of a minute neither counted nor named"
+    if chosen.wanted != whole.wanted or chosen.recounted != whole.recounted:
+        return "events of a minute not named, and counted account by account"
+    return "doubles of a minute not counted by pipe"

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from pipelines.management.api.requests import is_name
 from pipelines.management.api.rights.callers import Caller, ClaimNames, Person, person_of, roles_of
 from pipelines.management.api.rights.member_store import MemberStore
 from pipelines.management.api.rights.permissions import Role, higher
@@ -79,7 +80,7 @@ class Authentication:
     def _person(self, person: Person, target: str | None) -> Caller:
         role = Role.OPERATOR if person.operator else None
         tenant, stranger = None, False
-        if role is None and target is not None:
+        if role is None and target is not None and is_name(target):  # the table takes no key of any length
             role = self._role(person, target)
             tenant = target if role is not None else None
         if role is None:

@@ -1,6 +1,7 @@
 """A dialog with the card of one minute or one day."""
 
 from collections.abc import Awaitable
+from typing import Final, NamedTuple
 
 from nicegui import ui
 
@@ -13,8 +14,17 @@ from pipelines.management.console.panels.heatmap import day_key, day_map, spent_
 from pipelines.management.console.poller import View
 from shared.runtime.clock import Clock
 
-_MINUTE_MS = 60_000
-_CLOSE = "flat no-caps dense data-testid=close"
+_MINUTE_MS: Final = 60_000
+_CLOSE: Final = "flat no-caps dense data-testid=close"
+_NOTHING: Final = Markup()
+
+
+class _Shown(NamedTuple):
+    """What the dialog shows below its title."""
+
+    body: Markup
+    map: Markup = _NOTHING
+    spent: Markup = _NOTHING
 
 
 class Details:
@@ -49,26 +59,31 @@ class Details:
     def _open(self, title: str) -> None:
         self._asked += 1
         self._title.content = tag("h2", title)
-        self._map.content = self._spent.content = Markup()
-        self._body.content = tag("p", "Loading …", class_="empty")
+        self._show(_Shown(tag("p", "Loading …", class_="empty")))
         self._dialog.open()
 
-    async def _fill(self, content: Awaitable[Markup]) -> None:
+    async def _fill(self, content: Awaitable[_Shown]) -> None:
         asked = self._asked
         try:
             found = await content
         except (RefusedError, UnreachableError) as error:
-            found = empty(str(error))
+            found = _Shown(empty(str(error)))
         if asked == self._asked:  # nothing else was selected meanwhile
-            self._body.content = found
+            self._show(found)
 
-    async def _minute(self, minute: int) -> Markup:
-        return minute_card(await self._client.minute(self._view.tenant, minute))
+    def _show(self, found: _Shown) -> None:
+        self._body.content, self._map.content, self._spent.content = found
 
-    async def _day(self, day: str) -> Markup:
+    async def _minute(self, minute: int) -> _Shown:
+        return _Shown(minute_card(await self._client.minute(self._view.tenant, minute)))
+
+    async def _day(self, day: str) -> _Shown:
+        first = formatting.first_minute(day)
         card = await self._client.day(self._view.tenant, day)
         marks = await self._client.marks(self._view.tenant, day)
         last = self._clock() // _MINUTE_MS
-        self._map.content = joined(day_map(marks, self._first, last), day_key(marks, self._first, last))
-        self._spent.content = spent_minutes(card.spent, self._first)
-        return day_card(card)
+        return _Shown(
+            body=day_card(card),
+            map=joined(day_map(marks, first, last), day_key(marks, first, last)),
+            spent=spent_minutes(card.spent, first),
+        )

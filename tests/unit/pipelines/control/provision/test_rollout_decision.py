@@ -60,6 +60,12 @@ def test_it_waits_and_says_for_what(known: Evidence, reason: str) -> None:
     ("known", "reason"),
     [
         (seen(1_000, good=949), "fewer than 95 % were good, at 10 %: 1,000 events, 94.9 % good"),
+        (seen(25_000, good=23_749), "25,000 events, 94.996 % good, 0 % dead letters"),
+        (
+            seen(250_000, good=240_000, dead=2_510),
+            "more than 1 % became dead letters, at 10 %: 250,000 events, 96",
+        ),
+        (seen(250_000, good=240_000, dead=2_501), "96 % good, 1.001 % dead letters"),
         (seen(1_000, good=990, dead=11), "more than 1 % became dead letters, at 10 %"),
         (seen(6, good=0), "fewer than 95 %"),
         (seen(1_000, good=0, obstacle="the meter of side blue does not answer"), "fewer than 95 %"),

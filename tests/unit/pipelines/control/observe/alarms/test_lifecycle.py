@@ -177,6 +177,9 @@ def test_a_window_covers_what_it_names_and_proven_loss_only_by_name(
         ({"reason": "x" * 301}, "reason"),
         ({"until_ms": 10}, "until_ms"),
         ({"until_ms": 40 * 86_400_000}, "until_ms"),
+        ({"from_ms": 1_800_000_000_000_000, "until_ms": 1_800_001_800_000_000}, "until_ms"),
+        ({"until_ms": 2**64}, "until_ms"),
+        ({"from_ms": -1}, "from_ms"),
         ({"tenant": ""}, "tenant"),
     ],
 )

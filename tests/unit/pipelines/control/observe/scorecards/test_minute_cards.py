@@ -42,6 +42,17 @@ def test_a_minute_is_spent_below_95_percent(slow: int, spent: bool) -> None:
     assert bool(card.why) == spent
 
 
+def test_what_falls_just_short_of_the_promise_is_not_said_to_keep_it() -> None:
+    card = card_of(
+        World().send(
+            [str(at) for at in range(10_000)], outcomes=lambda i, _: "slow" if int(i) < 504 else "delivered"
+        )
+    )
+    assert card.why == [
+        "94.96 % of 10,000 deliveries left hifi within 1 s of entering it, 95 % are promised."
+    ]
+
+
 def test_undelivered_is_not_good_and_the_card_says_why() -> None:
     card = thousand(slow=20, dead=40)
     assert (card.total, card.good, card.delivered, card.dead, card.lost) == (1_000, 940, 960, 40, 0)
