@@ -82,21 +82,23 @@ class BackgroundReader(ABC):
 
     def _run(self) -> None:
         while not self._stopping.is_set():
-            consumer = Consumer(self._config, logger=_log)
             try:
-                self._follow(consumer)
+                self._follow()
             except Exception:
                 extra = {"client": self._config["client.id"]}
                 _log.exception("reading failed; continuing with a new consumer", extra=extra)
                 self._stopping.wait(POLL_SECONDS)
-            finally:
-                consumer.close()
 
-    def _follow(self, consumer: Consumer) -> None:
-        while not self._stopping.is_set() and not self._assign(consumer):
-            self._stopping.wait(POLL_SECONDS)
-        while not self._stopping.is_set() and self._turn(consumer):
-            pass
+    def _follow(self) -> None:
+        """Read with one consumer, for as long as it does. Making it fails, too, if it gets no token."""
+        consumer = Consumer(self._config, logger=_log)
+        try:
+            while not self._stopping.is_set() and not self._assign(consumer):
+                self._stopping.wait(POLL_SECONDS)
+            while not self._stopping.is_set() and self._turn(consumer):
+                pass
+        finally:
+            consumer.close()
 
 
 def poll_all(consumer: Consumer, most: int) -> list[Message]:

@@ -23,6 +23,9 @@ from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 _TRY_SECONDS: Final = 5.0
+_LOOK_SECONDS: Final = 10.0
+"""Between two looks for partitions that the topic did not have."""
+
 _MOST_MESSAGES: Final = 1_000
 _END: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 _NEWEST: OffsetSpec = OffsetSpec.max_timestamp()  # type: ignore[no-untyped-call]
@@ -53,6 +56,7 @@ class Tail(BackgroundReader):
         self._clock = clock
         self._positions: dict[int, int] = {}
         self._goal: Mapping[int, int] = {}
+        self._looked = time.monotonic()
         self._moved = threading.Condition()
         self._admin = AdminClient(client_config(bootstrap) | {"client.id": client_id}, logger=_log)
 
@@ -76,7 +80,17 @@ class Tail(BackgroundReader):
         messages = poll_all(consumer, _MOST_MESSAGES)
         if messages:
             self._handle(messages)
-        return True
+        return not self._has_grown()
+
+    def _has_grown(self) -> bool:
+        """Whether the topic has partitions that are not read."""
+        if time.monotonic() - self._looked < _LOOK_SECONDS:
+            return False
+        self._looked = time.monotonic()
+        try:
+            return not self._positions.keys() >= set(self._partitions(_TRY_SECONDS))
+        except (KafkaException, TimeoutError):
+            return False
 
     def _assign(self, consumer: Consumer) -> bool:
         """Assign every partition from the start of the window; False if the brokers do not answer."""
@@ -108,8 +122,7 @@ class Tail(BackgroundReader):
             KafkaException: if a broker refuses.
             TimeoutError: if none answers in time.
         """
-        partitions = list(self._positions) or self._partitions(seconds)
-        asked = {TopicPartition(self._topic, partition): spec for partition in partitions}
+        asked = {TopicPartition(self._topic, partition): spec for partition in self._partitions(seconds)}
         found = self._admin.list_offsets(asked, request_timeout=seconds)
         return {at.partition: future.result(timeout=seconds) for at, future in found.items()}
 

@@ -3,6 +3,7 @@
 Values come from environment variables named `HIFI_` and the field's name in capitals.
 """
 
+import re
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Self
@@ -11,6 +12,7 @@ from pydantic import Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from shared.contracts.document_items import DOCUMENTS_TABLE
+from shared.contracts.documents import LIVE_SECONDS
 from shared.contracts.egress_policy import EgressPolicy, Kind, special
 from shared.contracts.side_weights import LOCAL
 
@@ -131,6 +133,18 @@ class SparkSettings(SideSettings):
     )
     route_batch: str = Field(
         "3 seconds",
-        description="The same of route's, and the delay of a new configuration; at least 1 second. On every "
-        "side, whether its checkpoints are on a disk or on S3: a change is to be in force within five.",
+        description="The same of route's, and the delay of a new configuration; whole seconds, 1 to "
+        f"{LIVE_SECONDS}. On every side, whether its checkpoints are on a disk or on S3: a change is to be "
+        "in force within five.",
     )
+
+    @field_validator("route_batch")
+    @classmethod
+    def _few_seconds(cls, text: str) -> str:
+        number = re.fullmatch(r"(\d{1,3}) seconds?", text)
+        if number is None or not 1 <= int(number[1]) <= LIVE_SECONDS:
+            raise ValueError(
+                f'route_batch: give whole seconds, "1 second" to "{LIVE_SECONDS} seconds", not {text!r}: a '
+                "change is in force with the next batch"
+            )
+        return text

@@ -8,13 +8,14 @@ from typing import cast
 
 import pytest
 from confluent_kafka import Message, Producer
-from confluent_kafka.cimpl import NewTopic
+from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from scripts.local.kafka.cluster import Cluster
 from shared.contracts.topics import Topic
 from shared.kafka.admin import admin_client
 from shared.kafka.producer import producer_config
 from shared.kafka.tail import Tail
+from tests.harness.waiting import eventually
 
 HOUR_MS = 3_600_000
 
@@ -50,11 +51,29 @@ def write(bootstrap: str, topic: Topic, *values: bytes, timestamp: int = 0) -> N
     assert producer.flush(60) == 0
 
 
+def partitions(client: Producer, topic: Topic) -> int:
+    """As many as the broker that is asked knows, and the client from then on."""
+    return len(client.list_topics(topic, timeout=60).topics[topic].partitions)
+
+
 def test_empty_topic_is_loaded_at_once(brokers: Cluster, topic: Topic) -> None:
     with tail(brokers.bootstrap, topic, 1000) as (reader, taken):
         assert reader.wait(60)
         assert reader.catch_up(60)
         assert taken == []
+
+
+def test_partitions_that_a_topic_gets_are_read_too(brokers: Cluster, topic: Topic) -> None:
+    with tail(brokers.bootstrap, topic, HOUR_MS) as (reader, taken):
+        assert reader.wait(60)
+        admin = admin_client(brokers.bootstrap)
+        admin.create_partitions([NewPartitions(topic, 3)])[topic].result(60)
+        producer = Producer(producer_config(brokers.bootstrap, "test"))
+        eventually(lambda: partitions(producer, topic) == 3, 60, "the third partition", every=0.1)
+        producer.produce(topic, b"new", partition=2)
+        assert producer.flush(60) == 0
+        eventually(lambda: b"new" in taken, 60, "the new partition is read", every=0.1)
+        assert reader.catch_up(60)
 
 
 def test_window_counts_back_from_the_newest_record_not_from_now(brokers: Cluster, topic: Topic) -> None:

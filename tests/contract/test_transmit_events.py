@@ -30,6 +30,14 @@ def test_missing_pipe_and_missing_destination_are_dead_letters_that_say_so(rig: 
     assert header(dead.headers, h.REASON).startswith("unknown_destination: ")
 
 
+def test_events_of_a_pipe_that_this_process_may_not_know_yet_wait_and_that_is_no_attempt(rig: Rig) -> None:
+    rig.is_newest = False
+    rows = rig.deliver(flat_batch([row(1, pipe="new"), row(2, pipe="new", attempt=2)]))
+    assert [record.topic for record in records(rows)] == [Topic.RETRY_IN_30S] * 2
+    assert [header(record.headers, h.ATTEMPT) for record in records(rows)] == ["0", "1"]
+    assert header(records(rows)[0].headers, h.REASON).startswith("configuration: unknown_pipe: ")
+
+
 def test_two_tenants_pipes_of_one_name_send_to_their_own_destinations_of_one_name(rig: Rig) -> None:
     for tenant, status in (("acme", 200), ("zoo", 404)):
         rig.server.answer(f"/{tenant}", reply(status))
@@ -87,11 +95,12 @@ def test_no_first_try_stops_a_failing_destination_from_being_retried(rig: Rig, f
     assert later.topic in (Topic.RETRY_IN_5M, Topic.DEAD_LETTER)
 
 
-def test_a_task_takes_no_more_than_it_may_have_under_way(rig: Rig) -> None:
+@pytest.mark.parametrize("events", [range(10), [1] * 10], ids=["events", "copies of one"])
+def test_a_task_takes_no_more_than_it_may_have_under_way(rig: Rig, events: Sequence[int]) -> None:
     rig.server.answer("/", reply(200))
     rig.pipe("p1", "/", max_events=1)
     task = rig.task(deadline=AMPLE)
-    list(task.take(flat_batch([row(n, value=b'"%s"' % (b"x" * 1000)) for n in range(10)])))
+    list(task.take(flat_batch([row(n, value=b'"%s"' % (b"x" * 1000)) for n in events])))
     assert 10_000 < task.unsettled_bytes < 20_000
     while task.waiting:
         list(task.answers(block=True))

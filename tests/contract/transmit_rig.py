@@ -112,6 +112,9 @@ class Rig:
         self._canary_session = self._near.run(self._open(canary_egress or egress, resolver))
         self._computing = ThreadPoolExecutor(2)
         self.secrets = Held()
+        self.is_newest = True
+        """Whether the configuration is known to be the newest."""
+
         self.ahead_ms = 0
         """Seconds by which the connectors' clock is ahead."""
         self.context = ConnectorContext(
@@ -268,7 +271,7 @@ class Rig:
         answers: queue.SimpleQueue[SettledEvents] = queue.SimpleQueue()
         catalogue = Catalogue(self._documents)
         delivery = Delivery(
-            pipes=PipeResolver(lambda: catalogue, 0.1, self._kinds),
+            pipes=PipeResolver(lambda: catalogue, lambda: self.is_newest, 0.1, self._kinds),
             connectors=self._connectors,
             transformer=self.transformer,
             policy=Policy(

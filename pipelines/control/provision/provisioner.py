@@ -13,17 +13,19 @@ from pipelines.control.provision.reconciliation import (
     LIVE_MS,
     Difference,
     Entries,
+    Force,
     adopted,
     compared,
     completes,
     due,
+    force,
     is_lost,
 )
 from pipelines.control.provision.status import forgettable, judged
 from pipelines.control.provision.status_writer import StatusWriter
 from shared.contracts.document_items import StoredDocument
 from shared.contracts.documents import Catalogue, Entry, Pipe, decode_entry
-from shared.contracts.heartbeats import Usage, lacking
+from shared.contracts.heartbeats import Usage
 from shared.contracts.publish_plan import COMPLETE, Records
 from shared.contracts.rollouts import RolloutState, as_published
 from shared.dynamodb.document_table import DocumentTable
@@ -108,7 +110,7 @@ class Provisioner:
             self.compute_anew()
         current = self._current()
         found = self._compared(current, topic.entries)
-        records = due(found, self._in_force, self._published_ms, self._began_ms, now_ms)
+        records = due(found, self._force, self._published_ms, self._began_ms, now_ms)
         last = {} if topic.complete or not completes(found, records) else COMPLETE
         if records or last:
             self._publish({**records, **last})
@@ -137,10 +139,9 @@ class Provisioner:
             self._states = states
         return self._opened(self._reader.documents, self._states)
 
-    def _in_force(self, tenant: str) -> bool:
-        """Whether the nodes that pipes need say that they use all that is published of a tenant."""
+    def _force(self, tenant: str) -> Force:
         newest = self._newest(self._topic.view.entries, self._topic.position)
-        return not lacking("pipe", newest.get(tenant, -1), self._nodes.usage(self._clock()))
+        return force(newest.get(tenant, -1), self._nodes.usage(self._clock()))
 
     def _newest_offsets(self, entries: Entries, _position: int) -> Mapping[str, int]:
         """By tenant, the offset of what was published last. A record that cannot be read only moves the

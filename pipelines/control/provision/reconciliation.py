@@ -1,6 +1,7 @@
 """The differences of the `config` topic from what customers want, and which may be published now. Pure."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from enum import Enum, auto
 from typing import Final
 
 from msgspec import Struct
@@ -17,13 +18,14 @@ from shared.contracts.documents import (
     same,
     topic_key,
 )
+from shared.contracts.heartbeats import Usage, behind, lacking
 from shared.contracts.publish_plan import Records, document_key
 
 Entries = Mapping[bytes, Entry]
 """By key on the `config` topic."""
 
 LIVE_MS: Final = LIVE_SECONDS * 1_000
-"""For so long, what was published of a tenant keeps its new sources waiting while nodes do not speak."""
+"""For so long, what was published of a tenant keeps its new sources waiting for nodes that say nothing."""
 
 
 def wanted(stored: Iterable[StoredDocument], published: Entries) -> Entries:
@@ -106,9 +108,29 @@ def _customers(entry: Entry) -> bool:
     return entry.document.tenant not in OWN_TENANTS and kind_of(entry.document) in KINDS
 
 
+class Force(Enum):
+    """Whether route and transmit use everything that is published of a tenant."""
+
+    IN_FORCE = auto()
+    """They say so."""
+
+    BEHIND = auto()
+    """One of them says that it uses what was before."""
+
+    UNKNOWN = auto()
+    """One of them says nothing, and none that it is behind."""
+
+
+def force(newest: int, used: Usage) -> Force:
+    """The same of a tenant whose newest record is at an offset."""
+    if behind("pipe", newest, used):
+        return Force.BEHIND
+    return Force.UNKNOWN if lacking("pipe", newest, used) else Force.IN_FORCE
+
+
 def due(
     found: Difference,
-    in_force: Callable[[str], bool],
+    force_of: Callable[[str], Force],
     published_ms: Mapping[str, int],
     began_ms: int,
     now_ms: int,
@@ -117,24 +139,27 @@ def due(
     moves to another key must not be missing in between.
 
     A new source waits until everything of its tenant is in force: its first events would be acknowledged, and
-    match no pipe. While nodes do not say what they use, that is taken for granted after LIVE_SECONDS.
+    match no pipe. If a node says nothing, that is taken for granted after LIVE_SECONDS; of one that says that
+    it is behind it never is.
 
     Args:
         found: what is different.
-        in_force: whether route and transmit say that they use everything that is published of a tenant.
+        force_of: of a tenant.
         published_ms: when something of a tenant was last published, epoch milliseconds.
         began_ms: since when that is known; a former leader may have published something just before.
         now_ms: now, epoch milliseconds.
     """
+
+    def may_open(tenant: str) -> bool:
+        state = force_of(tenant)
+        waited_ms = now_ms - published_ms.get(tenant, began_ms)
+        return state is Force.IN_FORCE or (state is Force.UNKNOWN and waited_ms >= LIVE_MS)
+
     busy = {entry.document.tenant for entry in found.changed.values()}
     ready = {
         key: entry
         for key, entry in found.opened.items()
-        if entry.document.tenant not in busy
-        and (
-            in_force(entry.document.tenant)
-            or now_ms - published_ms.get(entry.document.tenant, began_ms) >= LIVE_MS
-        )
+        if entry.document.tenant not in busy and may_open(entry.document.tenant)
     }
     records = {key: encode_entry(entry) for key, entry in {**found.changed, **ready}.items()}
     return records | dict.fromkeys(found.gone)

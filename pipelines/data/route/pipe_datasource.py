@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Final
 
-from confluent_kafka import KafkaException
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
@@ -95,20 +94,11 @@ class _Reader(DataSourceReader):
         """All rows; waits without a timeout until the topic was read to its end."""
         table = _table(self._bootstrap, self._client_id)
         table.wait()
-        self._await_newest(table)
+        # Otherwise a pipe that another worker had in force could miss the next batch's events.
+        _end(self._bootstrap, self._client_id).reached_by(table, _CURRENT_SECONDS)
         if self._beats:  # a rehearsal does not speak for the query at work
             _beats(self._bootstrap).beat(table.position)  # of a view that is no newer than the one used
         return _all(_rows().of(table.view.pipes.values(), wall_clock()))
-
-    def _await_newest(self, table: GlobalTable[Catalogue]) -> None:
-        """Without it a pipe that another worker had in force could miss the next batch's events."""
-        try:
-            end = _end(self._bootstrap, self._client_id).offset(_CURRENT_SECONDS)
-        except KafkaException as error:
-            _log.warning("whether the pipes are the newest is not known", extra={"error": str(error)})
-            return
-        if not table.wait_for(end, _CURRENT_SECONDS):
-            _log.warning("the pipes are not the newest", extra={"position": table.position, "end": end})
 
 
 def _all(rows: Iterable[Row]) -> Iterator[Row]:

@@ -1,10 +1,14 @@
 """Settings of the transmit node. Spark sends the object to the Python workers with the function they run."""
 
 from pathlib import Path
+from typing import Final
 
 from pydantic import Field
 
 from shared.runtime.settings import SparkSettings
+
+LEAST_DEADLINE_SECONDS: Final = 3.0
+"""A request starts a second before the deadline at the latest; with less than this few would start at all."""
 
 
 class TransmitSettings(SparkSettings):
@@ -25,7 +29,7 @@ class TransmitSettings(SparkSettings):
     )
     deadline_seconds: float = Field(
         10.0,
-        gt=0,
+        ge=LEAST_DEADLINE_SECONDS,
         description="Deadline of a micro-batch, seconds; events without an answer by then are retried later.",
     )
     patience_seconds: float = Field(

@@ -67,6 +67,7 @@ class Task:
                 yield quarantined(item)
             elif (key := item.dedup_key) in self._copies:
                 self._copies[key].append(item)
+                self._unsettled_bytes += item.size
             elif (state := self._known(key)) != "no":
                 known[state].append(item)
             else:
@@ -112,9 +113,9 @@ class Task:
         """Rows of an outcome and of further copies of its events: duplicates if it was delivered."""
         settled = as_read(settled)
         self._waiting -= len(settled.events)
-        self._unsettled_bytes -= sum(event.size for event in settled.events)
         self._remember(settled)
         copies = [copy for event in settled.events for copy in self._copies.pop(event.dedup_key)]
+        self._unsettled_bytes -= sum(event.size for event in (*settled.events, *copies))
         yield from rows(settled)
         if isinstance(settled.outcome, Delivered):
             yield from self._dropped(copies, Duplicate())

@@ -43,6 +43,7 @@ from shared.contracts.topics import Topic
 from shared.kafka.config_topic import config_table
 from shared.kafka.heartbeat_writer import HeartbeatWriter, process_name
 from shared.kafka.tail import Tail
+from shared.kafka.topic_end import TopicEnd
 from shared.runtime.clock import wall_clock
 from shared.runtime.egress import FairResolver, open_session
 from shared.runtime.gc_tuning import spare_collector_once
@@ -56,6 +57,9 @@ _LOOKUPS: Final = 32
 
 _COMPUTING: Final = 4
 """Threads that compress and hash."""
+
+_NEWEST_SECONDS: Final = 2.0
+"""How long to wait for the newest documents before events without a pipe are put off."""
 
 _CONNECTIONS: Final = 5
 """Most connections of a request: S3 writes four objects at once, one of them in two parts."""
@@ -116,7 +120,13 @@ class Worker:
         self._sessions: list[aiohttp.ClientSession] = []
         self._connectors = asyncio.run_coroutine_threadsafe(self._pool(), self._loop).result()
         self._transformer = TransformExecutor(self._secrets)
-        self._pipes = PipeResolver(lambda: self._table.view, settings.pipe_wait_seconds, CONNECTORS)
+        self._end = TopicEnd(settings.bootstrap, client, Topic.CONFIG)
+        self._pipes = PipeResolver(
+            lambda: self._table.view,
+            lambda: self._end.reached_by(self._table, _NEWEST_SECONDS),
+            settings.pipe_wait_seconds,
+            CONNECTORS,
+        )
 
     def _take(self, receipts: list[Message]) -> None:
         """Learn from `receipts` records which events were delivered and which destinations are fast again."""
@@ -189,6 +199,7 @@ class Worker:
         self._computing.shutdown(wait=False, cancel_futures=True)
         self._tail.stop()
         self._table.stop()
+        self._end.close()
         self._beats.close()
         self._secrets.stop()
         self._loop.call_soon_threadsafe(self._loop.stop)

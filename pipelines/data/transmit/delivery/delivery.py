@@ -9,7 +9,7 @@ from pipelines.data.transmit.admission.gate import Admission, Gate, Moved, NoTur
 from pipelines.data.transmit.connectors.base import Answer
 from pipelines.data.transmit.connectors.http.credentials import BadSecretError
 from pipelines.data.transmit.connectors.registry import ConnectorPool
-from pipelines.data.transmit.delivery.decide import Dead, Policy
+from pipelines.data.transmit.delivery.decide import Dead, End, Policy, Situation
 from pipelines.data.transmit.delivery.kafka_rows import SettledEvents
 from pipelines.data.transmit.delivery.outcomes import (
     Answered,
@@ -18,6 +18,7 @@ from pipelines.data.transmit.delivery.outcomes import (
     Try,
     TryContext,
     outcomes,
+    postponed,
     refused,
 )
 from pipelines.data.transmit.delivery.pipe_resolver import PipeResolver, UnresolvedPipe
@@ -61,7 +62,7 @@ class Delivery:
         started_ms = self.clock()
         found = await self.pipes.find((of.tenant, of.pipe))
         if isinstance(found, UnresolvedPipe):
-            self._bury(of, events, found.reason, started_ms)
+            self._end_unresolved(of, events, found, started_ms)
             return
         await asyncio.sleep(self._pause(events))
         whole = RequestBatch(resolved=found, attempt=of.attempt, events=events, started_ms=started_ms)
@@ -180,12 +181,35 @@ class Delivery:
             )
         return decided
 
+    def _end_unresolved(
+        self, of: Group, events: Sequence[Event], found: UnresolvedPipe, started_ms: int
+    ) -> None:
+        """Settle events that have no destination, or not yet in this process."""
+        if found.newest:
+            self._bury(of, events, found.reason, started_ms)
+            return
+        reason = f"configuration: {found.reason}; whether that is the newest is not known"
+        at = Situation(
+            events=len(events),
+            tries=0,
+            attempt=of.attempt,
+            first_try_ms=started_ms,
+            now_ms=self.clock(),
+            seconds_left=0.0,
+            counted=False,
+        )
+        for ended in postponed(events, reason, at, self.policy):
+            self._settle_unsent(of, ended.events, ended.outcome, started_ms)
+
     def _bury(self, of: Group, events: Sequence[Event], reason: str, started_ms: int) -> None:
         """Settle events as dead letters without sending them."""
+        self._settle_unsent(of, events, Dead(reason), started_ms)
+
+    def _settle_unsent(self, of: Group, events: Sequence[Event], outcome: End, started_ms: int) -> None:
         self.settle(
             SettledEvents(
                 events=events,
-                outcome=Dead(reason),
+                outcome=outcome,
                 tenant=of.tenant,
                 destination=self.pipes.name((of.tenant, of.pipe)),
                 pipe=of.pipe,

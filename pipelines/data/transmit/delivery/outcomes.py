@@ -110,10 +110,16 @@ def outcomes(batch: RequestBatch, tried: Try, at: TryContext, policy: Policy, ji
             asked = str(math.ceil(tried.seconds)) if tried.seconds else None
             answer = Answer(error=tried.reason, retry_after=asked)
             situation = _situation(batch, at, counted=tried.counted, seconds_left=0.0)
-            return _outcomes(batch, [answer] * len(batch.events), situation, policy, jitter)
+            return _outcomes(batch.events, [answer] * len(batch.events), situation, policy, jitter)
         case Answered():
             situation = _situation(batch, at, counted=True, seconds_left=at.seconds_left)
-            return _outcomes(batch, tried.answers, situation, policy, jitter)
+            return _outcomes(batch.events, tried.answers, situation, policy, jitter)
+
+
+def postponed(events: Sequence[Event], reason: str, at: Situation, policy: Policy) -> Sequence[Ended]:
+    """The outcomes of events that wait without a try, since it is not known where to send them."""
+    answer = Answer(error=reason, later=True)
+    return _outcomes(events, [answer] * len(events), at, policy, jitter=0.0).ended
 
 
 def _situation(batch: RequestBatch, at: TryContext, *, counted: bool, seconds_left: float) -> Situation:
@@ -130,13 +136,13 @@ def _situation(batch: RequestBatch, at: TryContext, *, counted: bool, seconds_le
 
 
 def _outcomes(
-    batch: RequestBatch, answers: Sequence[Answer], at: Situation, policy: Policy, jitter: float
+    tried: Sequence[Event], answers: Sequence[Answer], at: Situation, policy: Policy, jitter: float
 ) -> Outcomes:
     ended: list[Ended] = []
     again: list[Event] = []
     parts: list[Sequence[Event]] = []
     pause = 0.0
-    for (answer, outcome), events in _groups(batch, answers, at, policy, jitter).items():
+    for (answer, outcome), events in _groups(tried, answers, at, policy, jitter).items():
         match outcome:
             case RetryNow():
                 again += events
@@ -149,13 +155,13 @@ def _outcomes(
 
 
 def _groups(
-    batch: RequestBatch, answers: Sequence[Answer], at: Situation, policy: Policy, jitter: float
+    tried: Sequence[Event], answers: Sequence[Answer], at: Situation, policy: Policy, jitter: float
 ) -> dict[tuple[Answer, Outcome], list[Event]]:
     """Events by answer and outcome; decided once for all events with the same answer and first try."""
     groups: dict[tuple[Answer, Outcome], list[Event]] = defaultdict(list)
     memo: dict[tuple[Answer, int], Outcome] = {}
-    for event, answer in zip(batch.events, answers, strict=True):
-        first_ms = batch.started_ms if event.first_try_ms is None else event.first_try_ms
+    for event, answer in zip(tried, answers, strict=True):
+        first_ms = at.first_try_ms if event.first_try_ms is None else event.first_try_ms
         outcome = memo.get((answer, first_ms))
         if outcome is None:
             outcome = decide(answer, replace(at, first_try_ms=first_ms), policy, jitter)

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from pipelines.data.transmit.connectors.base import ConnectorType
@@ -41,22 +41,36 @@ class UnresolvedPipe:
     """A pipe without a destination, and the reason."""
 
     reason: str
+    newest: bool = False
+    """Whether that is so in the newest configuration; otherwise the process may only be behind."""
 
 
 class PipeResolver:
     """Looks pipes up, and waits a little for one that is missing.
 
-    Route may know a new pipe a moment before this process does. A pipe that did not appear is not waited for
-    again until the configuration changes: the backlog of a deleted pipe must not slow the others.
+    Route may know a new pipe a moment before this process does. A pipe that did not appear, and is missing
+    from the newest configuration, is not waited for again until that changes: the backlog of a deleted pipe
+    must not slow the others.
     """
 
     def __init__(
         self,
         view: Callable[[], Catalogue],
+        is_newest: Callable[[], bool],
         wait_seconds: float,
         connector_types: Mapping[str, ConnectorType[Any]],
     ) -> None:
+        """Resolve pipes.
+
+        Args:
+            view: the configuration.
+            is_newest: blocks until the view has all that the configuration's topic had at the call, for some
+                seconds at most; False if that is not so, or not known. Called on a thread.
+            wait_seconds: how long to wait for a pipe before that is asked.
+            connector_types: by name.
+        """
         self._view = view
+        self._is_newest = is_newest
         self._wait_seconds = wait_seconds
         self._connector_types = connector_types
         self._resolved: dict[TenantName, ResolvedPipe] = {}
@@ -67,14 +81,21 @@ class PipeResolver:
         """Resolve a tenant's pipe."""
         until = time.monotonic() + self._wait_seconds
         while isinstance(found := self._look(pipe), UnresolvedPipe):
-            if pipe in self._waited_for() or time.monotonic() >= until:
-                self._waited_for().add(pipe)
-                return found
+            if pipe in self._missing() or time.monotonic() >= until:
+                return await self._look_in_newest(pipe)
             await asyncio.sleep(_LOOK_SECONDS)
         return found
 
-    def _waited_for(self) -> set[TenantName]:
-        """Pipes that did not appear in the current configuration."""
+    async def _look_in_newest(self, pipe: TenantName) -> ResolvedPipe | UnresolvedPipe:
+        newest = await asyncio.to_thread(self._is_newest)
+        found = self._look(pipe)
+        if isinstance(found, ResolvedPipe) or not newest:
+            return found
+        self._missing().add(pipe)
+        return replace(found, newest=True)
+
+    def _missing(self) -> set[TenantName]:
+        """Pipes that are missing from the current configuration."""
         if self._in_vain_in is not self._view() or len(self._in_vain) > _MOST_NAMES:
             self._in_vain, self._in_vain_in = set(), self._view()
         return self._in_vain

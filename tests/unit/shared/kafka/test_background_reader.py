@@ -3,10 +3,12 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
-from confluent_kafka import Consumer
+import pytest
+from confluent_kafka import Consumer, KafkaException
 
+from shared.kafka import background_reader
 from shared.kafka.background_reader import BackgroundReader, reader_config
 
 SECONDS: Final = 30
@@ -52,6 +54,21 @@ def test_a_failure_is_survived_with_a_new_consumer_that_takes_up_its_partitions(
         first, second, third = reader.turned[:3]
     assert len({id(each) for each in (first, second, third)}) == 3
     assert reader.assigned == [first, second, third]
+
+
+def test_a_consumer_that_cannot_be_made_for_lack_of_a_token_is_made_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    refusals = iter([KafkaException("OAuth token not set within 10 seconds")] * 2)
+
+    def consumer(*arguments: Any, **named: Any) -> Consumer:
+        for refusal in refusals:
+            raise refusal
+        return Consumer(*arguments, **named)
+
+    monkeypatch.setattr(background_reader, "Consumer", consumer)
+    with running(Reader()) as reader:
+        assert reader.turned
 
 
 def test_a_reader_can_ask_for_a_new_consumer() -> None:

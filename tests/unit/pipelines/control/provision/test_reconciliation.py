@@ -4,15 +4,18 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.control.provision.reconciliation import (
     Entries,
+    Force,
     adopted,
     completes,
     difference,
     due,
+    force,
     is_lost,
     is_whole,
     wanted,
@@ -158,9 +161,9 @@ def test_a_source_that_is_there_already_changes_at_once() -> None:
     assert (list(found.changed), found.opened) == ([b"acme/source/a"], {})
 
 
-def silent(_: str) -> bool:
-    """The nodes do not say that they use everything."""
-    return False
+def silent(_: str) -> Force:
+    """The nodes say nothing."""
+    return Force.UNKNOWN
 
 
 def waiting(changed_ms: Mapping[str, int], now_ms: int) -> bool:
@@ -169,8 +172,29 @@ def waiting(changed_ms: Mapping[str, int], now_ms: int) -> bool:
 
 def test_a_new_source_is_opened_as_soon_as_the_nodes_say_that_its_tenants_pipes_are_in_force() -> None:
     found = difference(entries(source("a", "acme")), {})
-    assert due(found, lambda tenant: tenant == "acme", {"acme": 100}, 0, 101)
-    assert not due(found, lambda tenant: tenant == "zoo", {"acme": 100}, 0, 101)
+    assert due(found, {"acme": Force.IN_FORCE}.__getitem__, {"acme": 100}, 0, 101)
+    assert not due(found, silent, {"acme": 100}, 0, 101)
+
+
+def test_a_new_source_is_not_opened_while_a_node_says_that_it_is_behind_however_long() -> None:
+    found = difference(entries(source("a", "acme")), {})
+    assert not due(found, lambda _: Force.BEHIND, {"acme": 100}, 0, 100 + 60 * LIVE_MS)
+
+
+@pytest.mark.parametrize(
+    ("used", "expected"),
+    [
+        ({"route": 8, "transmit": 8}, Force.IN_FORCE),
+        ({"route": 7, "transmit": 8}, Force.BEHIND),
+        ({"transmit": 7}, Force.BEHIND),
+        ({"transmit": 8}, Force.UNKNOWN),
+        ({}, Force.UNKNOWN),
+    ],
+)
+def test_a_node_that_says_that_it_is_behind_outweighs_one_that_says_nothing(
+    used: Mapping[str, int], expected: Force
+) -> None:
+    assert force(7, used) is expected
 
 
 def test_a_new_source_waits_for_what_its_own_tenant_changed_and_for_nobody_else() -> None:
