@@ -10,7 +10,7 @@ from rich.text import Text
 
 from scripts.terminal import plain_table, printable
 from scripts.time_args import duration_text, utc_text
-from shared.contracts.release_steps import Step
+from shared.contracts.release_steps import BACKWARD, Kind, Step
 from shared.contracts.releases import Finding, Passed, Release
 from shared.contracts.sides import DeployerStatus, SideReport, Sides, SideStatus, state_of
 
@@ -100,9 +100,17 @@ def _serves(release: Release) -> str:
     """A sentence on the version that has the traffic, and where, after a release that was undone."""
     if not release.former:
         return "nothing was changed"
-    if release.ended and release.log and release.log[-1].step is Step.WAKE:  # the former side did not start
+    last = release.log[-1].step if release.ended and release.log else None
+    if last is Step.WAKE:  # the former side did not start
         return f"{_short(release.version)} serves on {release.target}"
+    if last is not None and last not in BACKWARD and _may_have_moved(release):
+        return "the traffic is left as it was; `hifi sides` shows where"
     return f"{_short(release.former_version)} serves on {release.former}"
+
+
+def _may_have_moved(release: Release) -> bool:
+    """Whether the former side may have none, or half, although the release made no step back."""
+    return release.kind in (Kind.ROLLBACK, Kind.BURST_OFF) or release.opened
 
 
 def _short(version: str) -> str:

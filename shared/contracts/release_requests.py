@@ -32,13 +32,16 @@ class RequestRefusedError(Exception):
     """A request that does not fit; the text says why, and what does."""
 
 
-def requested(current: Release | None, asked: Request, now_ms: int) -> Release:
+def requested(
+    current: Release | None, asked: Request, now_ms: int, changed: Release | None = None
+) -> Release:
     """The release that a request makes of the present one.
 
     Args:
         current: the one that is under way or ended last; None if there never was one.
         asked: what is wanted.
         now_ms: now, epoch milliseconds.
+        changed: if `current` ended without a change, the last one before it that made one; None for none.
 
     Raises:
         RequestRefusedError: if it does not fit.
@@ -52,7 +55,7 @@ def requested(current: Release | None, asked: Request, now_ms: int) -> Release:
     if not current.ended:
         return _undoing(current, asked)
     if asked.kind is Kind.ROLLBACK:
-        return _rollback(current, asked, now_ms)
+        return _rollback(current, (current.changed_nothing and changed) or current, asked, now_ms)
     if asked.kind is Kind.BURST_OFF:
         return _burst_off(current, asked, now_ms)
     if _burst_is_on(current):
@@ -75,20 +78,21 @@ def _undoing(current: Release, asked: Request) -> Release:
     return replace(current, back=f"{asked.by} asked for it", replay=asked.replay)
 
 
-def _rollback(current: Release, asked: Request, now_ms: int) -> Release:
-    if current.kind is not Kind.DEPLOY or current.step is not Step.DONE:
+def _rollback(current: Release, last: Release, asked: Request, now_ms: int) -> Release:
+    """`last` is undone; `current` may have been refused after it."""
+    if last.kind is not Kind.DEPLOY or last.step is not Step.DONE:
         raise RequestRefusedError(
-            f"the last release ({current.kind} {current.version}) is {current.step}: nothing to roll back; "
+            f"the last release ({last.kind} {last.version}) is {last.step}: nothing to roll back; "
             "`hifi deploy VERSION` brings any version"
         )
     following = _begun(current, asked, now_ms)
     return replace(
         following,
-        version=current.former_version,
-        target=current.former,
-        former=current.target,
-        former_version=current.version,
-        snapshot=current.snapshot,
+        version=last.former_version,
+        target=last.former,
+        former=last.target,
+        former_version=last.version,
+        snapshot=last.snapshot,
         replay=asked.replay,
     )
 

@@ -158,6 +158,11 @@ class Release(Struct, frozen=True, kw_only=True):
         return self.step in ENDS
 
     @property
+    def changed_nothing(self) -> bool:
+        """Whether it was refused before it changed code or weights."""
+        return self.step is Step.UNDONE and self.reached in (Step.PREFLIGHT, Step.SNAPSHOT)
+
+    @property
     def plan(self) -> tuple[Step, ...]:
         """Its steps, if nothing goes wrong."""
         return PLANS[self.kind]

@@ -14,6 +14,8 @@ from shared.dynamodb.item_store import ItemStore
 from shared.runtime.clock import Clock
 
 _TRIES: Final = 10
+_LOOKED_AT: Final = 50
+"""Releases, of which one is looked for that changed something."""
 
 
 class ReleaseStore:
@@ -70,6 +72,12 @@ class ReleaseStore:
                 return following
         raise StoreError(f"table {self._table}: other writes came in between at each of {_TRIES} tries")
 
+    def _changed_before(self, current: Release | None) -> Release | None:
+        """The last release that changed something, if the present one did not; of the newest ones."""
+        if current is None or not current.changed_nothing:
+            return None
+        return next((each for each in self.ended(_LOOKED_AT) if not each.changed_nothing), None)
+
     def request(self, asked: Request, clock: Clock) -> Release:
         """Ask the deployer for something; it begins when it next looks.
 
@@ -77,7 +85,8 @@ class ReleaseStore:
             RequestRefusedError: if it does not fit what is under way.
         """
         for _ in range(_TRIES):
-            written = self.put(requested(self.current(), asked, clock()))
+            current = self.current()
+            written = self.put(requested(current, asked, clock(), self._changed_before(current)))
             if written is not None:
                 return written
         raise StoreError(f"table {self._table}: the release was changed at each of {_TRIES} tries")

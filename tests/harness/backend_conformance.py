@@ -136,6 +136,11 @@ class BackendConformance:
             place.backend.set_weights(weights, fence=place.fence)
             assert dict(place.backend.weights()) == weights
 
+    def test_a_side_that_takes_no_events_gets_no_traffic(self, place: Place) -> None:
+        with pytest.raises(BackendError):
+            place.backend.set_weights({place.light: 50, place.dark: 50}, fence=place.fence)
+        assert dict(place.backend.weights()) == {place.light: 100, place.dark: 0}
+
     def test_a_customer_goes_to_one_side_or_it_is_said_why_not(self, place: Place) -> None:
         weights = {place.light: 100, place.dark: 0}
         assert dict(place.backend.pinned()) == {}

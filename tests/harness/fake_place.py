@@ -248,6 +248,9 @@ class FakePlace:
 
     def set_weights(self, weights: Weights, *, pinned: Pinned = NONE_PINNED, fence: int) -> None:
         with self._changed("set_weights", fence, *weights) as world:
+            for side in weights:
+                if weights[side] and not world.shares[side] and world.sides[side].parked:
+                    raise BackendError(f"{side} takes no events")
             world.shares, world.pinned = dict(weights), dict(pinned)
             world.since.append((world.now_ms, flows(world)))
 

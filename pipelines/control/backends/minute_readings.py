@@ -32,6 +32,9 @@ class MinuteReadings:
         """`clock` gives epoch seconds."""
         self._read, self._clock, self._monotonic = read, clock, monotonic
         self._last: dict[int, Reading] = {}
+        self._changed = 0.0
+        """Of the newest reading that is forgotten."""
+
         self._read_at = float("-inf")
 
     def look(self) -> None:
@@ -44,14 +47,20 @@ class MinuteReadings:
             found = replace(found, changed=self._last[max(self._last)].changed)
         self._last[int(self._clock() // 60)] = found
         for minute in sorted(self._last)[:-_KEPT]:
-            del self._last[minute]
+            self._changed = self._last.pop(minute).changed or 0
 
     def of(self, minute: int) -> MinuteUsage:
-        """The usage of a minute: its reading against that of the minute before."""
-        return added(self._last.get(minute - 1), self._last.get(minute))
+        """The usage of a minute: its reading against that of the minute before.
+
+        What arrived changed is counted against the reading before it, however old. Against none if it is the
+        first: who read before may have died, and the canary began with the side's code.
+        """
+        earlier = max((each for each in self._last if each < minute), default=None)
+        changed = self._changed if earlier is None else self._last[earlier].changed or 0
+        return added(self._last.get(minute - 1), self._last.get(minute), changed)
 
 
-def added(before: Reading | None, after: Reading | None) -> MinuteUsage:
+def added(before: Reading | None, after: Reading | None, changed_before: float) -> MinuteUsage:
     """The difference of two readings. Pure.
 
     Seconds that fell are not known: a process ended, Spark's Python workers do so at any time. A count of the
@@ -59,12 +68,10 @@ def added(before: Reading | None, after: Reading | None) -> MinuteUsage:
     """
     if after is None:
         return MinuteUsage()
-    if before is None:
-        return MinuteUsage(memory_bytes=after.memory_bytes)
     return MinuteUsage(
-        cpu_seconds=_used(before.cpu_seconds, after.cpu_seconds),
+        cpu_seconds=_used(before.cpu_seconds if before else None, after.cpu_seconds),
         memory_bytes=after.memory_bytes,
-        changed=_more(before.changed or 0, after.changed or 0),
+        changed=_more(changed_before, after.changed or 0),
     )
 
 

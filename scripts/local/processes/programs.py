@@ -72,6 +72,12 @@ def programs(side: Side, jars: Jars, profile: SideProfile) -> list[Program]:
     ]
 
 
+def code_of(profile: SideProfile) -> frozenset[str]:
+    """The programs that are started on a side beside its brokers and its documents."""
+    chain = frozenset((*SERVICES, API))
+    return chain if profile is SideProfile.CHAIN else chain | {*METER, CANARY}
+
+
 def queries_of(profile: SideProfile) -> tuple[str, ...]:
     """The queries of a side's driver, in the order of starting."""
     return CHAIN if profile is SideProfile.CHAIN else (*CHAIN, AUDIT)

@@ -25,9 +25,9 @@ from shared.runtime.errors import OperatorError
 
 _NAME: Final = "supervisor"
 _START_SECONDS: Final = 60
-_STOPPED: Final = "STOPPED"
+STOPPED: Final = "STOPPED"
 _STOPPING: Final = "STOPPING"
-ENDED: Final = frozenset({_STOPPED, "FATAL"})
+ENDED: Final = frozenset({STOPPED, "FATAL"})
 """States of a program that stays ended; one that ended by itself is started again."""
 
 _STOP_SECONDS: Final = 120
@@ -222,7 +222,7 @@ class Supervisor:
             SupervisorError: if it does not answer.
         """
         states = self.states()
-        return {each: states[each] for each in programs if states.get(each, _STOPPED) not in ENDED}
+        return {each: states[each] for each in programs if states.get(each, STOPPED) not in ENDED}
 
     def shut_down(self) -> None:
         """End all programs in the reverse order of starting, then supervisord, then leftover processes."""

@@ -12,9 +12,9 @@ from typing import Final
 
 from scripts.local.jars import ensure_jars
 from scripts.local.processes.profile import SideProfile
-from scripts.local.processes.programs import BROKERS, COLLECT, PROVISION, programs
+from scripts.local.processes.programs import BROKERS, COLLECT, PROVISION, code_of, programs
 from scripts.local.processes.spark_programs import SPARK
-from scripts.local.processes.supervisor import Supervisor
+from scripts.local.processes.supervisor import STOPPED, Supervisor
 from scripts.local.progress import Progress
 from scripts.local.services import pause_canary, says_ready, spark_ready, start_profile
 from scripts.local.side import Code, Side
@@ -65,8 +65,12 @@ class CodeStart:
         return ""
 
     def start(self, version: str) -> None:
-        """Begin to start a version, unless that is under way or done."""
-        if self._background.busy or not (self._runs(version) and self._warm()):
+        """Begin to start a version, unless that is under way or done.
+
+        A part of it may be stopped: who was parking the side died.
+        """
+        done = self._runs(version) and self._warm() and not self._partly_stopped()
+        if self._background.busy or not done:
             self._background.want(f"start {version}", partial(self._start, version))
 
     def park(self) -> None:
@@ -93,7 +97,7 @@ class CodeStart:
         if self._background.failure:
             return [self._background.failure]
         states = code_states(self._supervisor)
-        wanted = [name for name, state in states.items() if state != "STOPPED"]
+        wanted = [name for name, state in states.items() if state != STOPPED]
         if not wanted:
             return ["none of its code runs"]
         waiting = [
@@ -133,6 +137,10 @@ class CodeStart:
     def _runs(self, version: str) -> bool:
         code = self.side.code
         return code is not None and code.version == version and not is_parked(self._supervisor)
+
+    def _partly_stopped(self) -> bool:
+        states = code_states(self._supervisor)
+        return any(states.get(name, STOPPED) == STOPPED for name in code_of(self._twins.profile))
 
     def _warm(self) -> bool:
         try:

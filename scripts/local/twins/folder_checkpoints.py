@@ -14,23 +14,36 @@ class FolderCheckpoints:
 
     def numbers(self, query: str, log: str) -> set[int]:
         """The numbers that are names of files in a folder of a query's checkpoint."""
-        return {int(each.name) for each in (self._root / query / log).glob("*") if each.name.isdigit()}
+        return {int(each.name) for each in (self._folder(query) / log).glob("*") if each.name.isdigit()}
 
     def read(self, query: str, file: str) -> bytes | None:
         """The content of a file of a query's checkpoint; None if it is not there."""
         try:
-            return (self._root / query / file).read_bytes()
+            return (self._folder(query) / file).read_bytes()
         except FileNotFoundError:
             return None
 
     def replace(self, query: str, files: Mapping[str, bytes]) -> None:
-        """Let a query's checkpoint consist of these files alone, put in place by one rename."""
-        folder = self._root / query
+        """Let a query's checkpoint consist of these files alone.
+
+        Who is killed meanwhile leaves the former one or these, and does it again.
+        """
+        folder, former = self._root / query, self._former(query)
         draft = folder.with_name(f"{query}.new")
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(parents=True)
         for name, content in files.items():
             (draft / name).parent.mkdir(parents=True, exist_ok=True)
             (draft / name).write_bytes(content)
-        shutil.rmtree(folder, ignore_errors=True)
+        if folder.exists():
+            shutil.rmtree(former, ignore_errors=True)
+            folder.rename(former)
         draft.rename(folder)
+        shutil.rmtree(former, ignore_errors=True)
+
+    def _folder(self, query: str) -> Path:
+        folder = self._root / query
+        return folder if folder.exists() else self._former(query)
+
+    def _former(self, query: str) -> Path:
+        return self._root / f"{query}.old"

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Final
 
 from scripts.local.processes.program import Program
-from scripts.local.processes.programs import BROKERS, PROVISION
+from scripts.local.processes.programs import BROKERS, OBSERVE, PROVISION
 from scripts.local.processes.supervisor import ENDED, Supervisor
 
 KEPT: Final = frozenset({*BROKERS, PROVISION})
@@ -37,6 +37,8 @@ def is_parked(supervisor: Supervisor) -> bool:
 def stop_code(supervisor: Supervisor, programs: Sequence[Program]) -> None:
     """Stop a side's code, those programs first that give others work; returns when all have ended.
 
+    observe is last: a deployer that takes over meanwhile asks it whether the side may be parked.
+
     Args:
         supervisor: the side's.
         programs: the side's, for their order.
@@ -44,6 +46,10 @@ def stop_code(supervisor: Supervisor, programs: Sequence[Program]) -> None:
     Raises:
         SupervisorError: if the supervisor does not answer.
     """
-    code = sorted((each for each in programs if each.name not in KEPT), key=lambda each: -each.order)
-    for _, together in groupby(code, key=lambda each: each.order):
+
+    def stage(program: Program) -> tuple[bool, int]:
+        return program.name == OBSERVE, -program.order
+
+    code = sorted((each for each in programs if each.name not in KEPT), key=stage)
+    for _, together in groupby(code, key=stage):
         supervisor.stop_programs([each.name for each in together])

@@ -116,7 +116,10 @@ def test_a_version_that_was_stored_without_manifests_is_none_and_is_named(s3: An
 
 def weights(url: str, zone: str) -> FencedWeights:
     return FencedWeights(
-        Traffic(replace(PLACE, zone=zone), client("ssm", url), client("route53", url)), TABLE, url
+        Traffic(replace(PLACE, zone=zone), client("ssm", url), client("route53", url)),
+        TABLE,
+        url,
+        lambda _: True,
     )
 
 

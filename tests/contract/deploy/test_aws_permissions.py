@@ -114,7 +114,7 @@ def act_on_the_sides(url: str, zone: str, arn: str) -> None:
         checkpoints.replace("ingest", {"sources/0/0": b"{}"})
     assert checkpoints.read("ingest", "sources/0/0") == b"{}"
     traffic = Traffic(replace(PLACE, zone=zone), client("ssm", url), client("route53", url))
-    weights = FencedWeights(traffic, TABLE, url)
+    weights = FencedWeights(traffic, TABLE, url, lambda _: True)
     weights.set_weights({"blue": 90, "green": 10}, fence=1)
     assert weights.closed() == []
     assert maintenance(client("kafka", url), arn, client("eks", url), _CLUSTER)

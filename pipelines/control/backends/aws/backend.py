@@ -94,6 +94,7 @@ class AwsBackend:
             Traffic(_place(settings), self._client("ssm"), self._client("route53")),
             settings.documents_table,
             settings.documents_endpoint,
+            lambda side: self._code(side).takes_events(),
         )
         self._codes: dict[str, SideCode] = {}
         self._readability = Readability(

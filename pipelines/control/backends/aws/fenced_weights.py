@@ -1,7 +1,7 @@
 """The weights of Route 53, set by one deployer at a time."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -35,9 +35,19 @@ class _Change(NamedTuple):
 class FencedWeights:
     """Belongs to one thread."""
 
-    def __init__(self, traffic: Traffic, table: str, endpoint: str | None) -> None:
-        """`table` holds the fence; `endpoint` is the URL of DynamoDB Local, None is AWS."""
+    def __init__(
+        self, traffic: Traffic, table: str, endpoint: str | None, takes_events: Callable[[str], bool]
+    ) -> None:
+        """Set the weights of `traffic`.
+
+        Args:
+            traffic: the records.
+            table: holds the fence.
+            endpoint: the URL of DynamoDB Local; None is AWS.
+            takes_events: whether a side, by its name, does so now.
+        """
         self._traffic, self._fences = traffic, ItemStore(table, endpoint, WeightsFence)
+        self._takes_events = takes_events
         self._change: _Change | None = None
         """The last one that was written; None if that is not known, or none was."""
 
@@ -70,11 +80,11 @@ class FencedWeights:
         Raises:
             FencedError: if a deployer with a higher fence was here.
             BackendError: if Route 53 needs longer, and the next call goes on waiting; or if a side that would
-                begin to get traffic is closed.
+                begin to get traffic is closed, or takes no events.
         """
         self.claim(fence)
         shares = Weights(**dict(wanted))
-        self._refuse_closed(self._traffic.weights(), shares)
+        self._refuse_idle(self._traffic.weights(), shares)
         change = self._changed(shares, fence)
         until = time.monotonic() + _WAIT_SECONDS
         while not self._traffic.in_force(change.id):
@@ -90,7 +100,7 @@ class FencedWeights:
         self._change = last
         return last
 
-    def _refuse_closed(self, before: Weights, wanted: Weights) -> None:
+    def _refuse_idle(self, before: Weights, wanted: Weights) -> None:
         """Whatever its weight, Route 53 would go on sending all to the other side, which is then stopped."""
         begin = [side for side in SIDES if wanted.of(side) and not before.of(side)]
         if not begin:
@@ -99,6 +109,8 @@ class FencedWeights:
         for side in begin:
             if side in closed:
                 raise BackendError(closed_text(side))
+            if not self._takes_events(side):
+                raise BackendError(f"{side} takes no events: no pod of collect is ready there")
 
 
 def closed_text(side: str) -> str:

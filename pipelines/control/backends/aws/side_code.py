@@ -51,12 +51,14 @@ class SideCode:
         return record.version or record.coming
 
     def start(self, version: str, fence: int) -> None:
-        """Apply a version, unless it is applied already and no job of it has failed."""
+        """Apply a version; of one that is applied already, and of which no job has failed, wake what was put
+        to rest: a deployer that did so may have learned late that another one leads."""
         record = self.claim(fence)
+        found = self._versions.manifests(version, self._side)
         applied = record.version == version and not record.parked and not record.coming
         if applied and not self._failed_jobs(record):
+            self._wake(found or (), fence)
             return
-        found = self._versions.manifests(version, self._side)
         if found is None:
             raise BackendError(f"there is no version {version} of {self._side}")
         paths = [self._kube.path(each) for each in found]
@@ -64,13 +66,17 @@ class SideCode:
         known = sorted({*record.paths, *paths})
         record = replace(record, coming=version, since_ms=self._clock(), parked=False, paths=known)
         self._records.write(record)
-        self._delete(pruning.deleted_first(known, paths))
+        self._delete(pruning.deleted_first(known, paths), fence)
         self._apply(version, found, fence)
-        self._delete(pruning.deleted_last(known, paths))
+        self._delete(pruning.deleted_last(known, paths), fence)
         self._records.write(replace(record, version=version, coming="", paths=paths))
 
     def park(self, fence: int) -> None:
-        """Begin to stop all code, or go on with it: one stage after the other, see `next_to_stop`."""
+        """Begin to stop all code, or go on with it: one stage after the other, see `next_to_stop`.
+
+        As in `start`, the fence is looked at before each change: a deployer that was suspended between two of
+        them must not put to rest what another one has woken.
+        """
         record = self.claim(fence)
         if not record.parked or record.coming:
             record = replace(record, parked=True, coming="", version=record.version or record.coming)
@@ -79,10 +85,9 @@ class SideCode:
         ending = workloads.next_to_stop(found, self.pods())
         # First the autoscalers, or they would scale up again.
         for each in workloads.scalers_to_pause(self._kube.list(_SCALED, workloads.OURS), found, ending):
-            path = f"{_SCALED}/{each['metadata']['name']}"
-            self._kube.merge(path, {"metadata": {"annotations": {workloads.PAUSED: "0"}}})
+            self._pause_scaling(each["metadata"]["name"], "0", fence)
         for each in ending:
-            self._scale(each, 0)
+            self._scale(each, 0, fence)
 
     def readiness(self) -> Readiness:
         """Whether the side could take traffic."""
@@ -128,22 +133,39 @@ class SideCode:
     def _found(self, kind: str) -> Sequence[Manifest]:
         return self._kube.list(f"{_APPS}/{kind}", workloads.OURS)
 
-    def _scale(self, workload: Manifest, replicas: int) -> None:
+    def takes_events(self) -> bool:
+        """Whether any pod of collect is ready."""
+        ready = (workloads.name_of(each) for each in self.pods() if workloads.is_ready(each))
+        return workloads.COLLECT in ready
+
+    def _scale(self, workload: Manifest, replicas: int, fence: int) -> None:
+        self.claim(fence)
         self._kube.merge(workload["_path"], {"spec": {"replicas": replicas}})
+
+    def _pause_scaling(self, scaler: str, replicas: str | None, fence: int) -> None:
+        """At so many replicas; None ends it."""
+        self.claim(fence)
+        self._kube.merge(f"{_SCALED}/{scaler}", {"metadata": {"annotations": {workloads.PAUSED: replicas}}})
 
     def _apply(self, version: str, found: Sequence[Manifest], fence: int) -> None:
         for each in workloads.in_order(found):
             if each["kind"] == "Job":
                 self._remove_ended_job(version, each)
             marked = _annotated(each, {_FENCE: str(fence), workloads.VERSION: version})
+            self.claim(fence)
             self._kube.apply(marked)
+        self._wake(found, fence)
+
+    def _wake(self, found: Sequence[Manifest], fence: int) -> None:
+        """Give each workload its least number of pods, and end all pauses of autoscalers."""
         least = workloads.least_replicas(found)
         for each in self.workloads():
             wanted = least.get(each["metadata"]["name"])
             if wanted is not None and each["spec"].get("replicas", 0) < wanted:
-                self._scale(each, wanted)
-        for name in least:
-            self._kube.merge(f"{_SCALED}/{name}", {"metadata": {"annotations": {workloads.PAUSED: None}}})
+                self._scale(each, wanted, fence)
+        for each in self._kube.list(_SCALED, workloads.OURS):
+            if each["metadata"].get("annotations", {}).get(workloads.PAUSED) is not None:
+                self._pause_scaling(each["metadata"]["name"], None, fence)
 
     def _failed_jobs(self, record: SideRecord) -> Sequence[str]:
         found = [self._kube.get(path) for path in record.paths if "/jobs/" in path]
@@ -162,8 +184,9 @@ class SideCode:
         if self._kube.get(path) is not None:
             raise BackendError(f"the former job {job['metadata']['name']} is still being deleted")
 
-    def _delete(self, paths: Sequence[str]) -> None:
+    def _delete(self, paths: Sequence[str], fence: int) -> None:
         for path in paths:
+            self.claim(fence)
             self._kube.delete(path)
 
 

@@ -14,6 +14,7 @@ VERSION: Final = "hifi/version"
 """Annotation of an object: the version that it is of."""
 
 CANARY: Final = "canary"
+COLLECT: Final = "collect"
 READABILITY: Final = "readability"
 """The job in which a version is asked what it reads, see `questions`."""
 
@@ -25,7 +26,7 @@ PAUSED: Final = "autoscaling.keda.sh/paused-replicas"
 
 STOP_ORDER: Final = (
     # Gives the others work. collect takes events on connections that were kept until its preStop is over.
-    frozenset({CANARY, "collect", "api", "console"}),
+    frozenset({CANARY, COLLECT, "api", "console"}),
     # Moves events on.
     frozenset({"ingest", "route", "transmit", "retry"}),
     # Drivers need executors to end their batches, and what counts their work ends after them.
@@ -77,9 +78,14 @@ def scalers_to_pause(
     return [each for each in scalers if each["spec"]["scaleTargetRef"]["name"] not in kept]
 
 
-def least_replicas(manifests: Iterable[Manifest]) -> Mapping[str, int]:
-    """By name of the workloads that an autoscaler scales, how many pods they have at least."""
-    return {
+def least_replicas(manifests: Sequence[Manifest]) -> Mapping[str, int]:
+    """By name, how many pods a workload has at least: the number of its autoscaler, if it has one."""
+    made = {
+        each["metadata"]["name"]: int(each["spec"].get("replicas", 1))
+        for each in manifests
+        if each["kind"] in _LASTING
+    }
+    return made | {
         each["spec"]["scaleTargetRef"]["name"]: int(each["spec"].get("minReplicaCount", 1))
         for each in manifests
         if each["kind"] == "ScaledObject"

@@ -3,6 +3,7 @@
 import io
 import re
 
+import pytest
 from msgspec.structs import replace
 from rich.console import Console, RenderableType
 
@@ -39,6 +40,13 @@ RELEASE = Release(
 )
 
 
+UNDONE = replace(
+    RELEASE,
+    step=Step.UNDONE,
+    log=[*RELEASE.log, Passed(step=Step.LAY_DOWN, since_ms=T0 + 60_000, until_ms=T0 + 70_000)],
+)
+
+
 def text(shown: RenderableType) -> str:
     console = Console(file=io.StringIO(), width=200)
     console.print(shown)
@@ -66,7 +74,7 @@ def test_a_release_that_goes_back_shows_why_and_no_steps_forward() -> None:
 
 def test_its_end_says_what_serves_where() -> None:
     assert ending(replace(RELEASE, step=Step.DONE), T0 + 90_000) == "done in 1m30s: 2.0 on green"
-    undone = replace(RELEASE, step=Step.UNDONE, back="5 events are lost")
+    undone = replace(UNDONE, back="5 events are lost")
     assert ending(undone, T0 + 90_000) == "undone after 1m30s: 5 events are lost; 1.0 serves on blue"
     assert ending(replace(RELEASE, step=Step.DRAIN), T0 + 90_000) == (
         "serves after 1m30s: 2.0 on green; drain goes on"
@@ -74,8 +82,23 @@ def test_its_end_says_what_serves_where() -> None:
     assert "; 1.0 serves on blue" in ending(replace(undone, step=Step.STOP), T0 + 90_000)
 
 
+@pytest.mark.parametrize(
+    "ended",
+    [
+        replace(RELEASE, kind=Kind.ROLLBACK, reached=Step.PREFLIGHT, log=[]),
+        replace(RELEASE, kind=Kind.BURST_OFF, reached=Step.PREFLIGHT, log=[]),
+        RELEASE,
+    ],
+    ids=["a rollback after the traffic moved", "the end of a burst", "traffic moved by hand"],
+)
+def test_without_a_step_back_it_names_no_side_that_serves(ended: Release) -> None:
+    last = Passed(step=ended.reached, since_ms=T0, until_ms=T0)
+    said = ending(replace(ended, step=Step.UNDONE, log=[*ended.log, last], back="moved"), T0 + 90_000)
+    assert said == "undone after 1m30s: moved; the traffic is left as it was; `hifi sides` shows where"
+
+
 def test_what_a_release_left_unfinished_is_shown_with_its_end() -> None:
-    undone = replace(RELEASE, step=Step.UNDONE, back="5 events are lost", unfinished="1.0 is gone")
+    undone = replace(UNDONE, back="5 events are lost", unfinished="1.0 is gone")
     assert ending(undone, T0 + 90_000).endswith("; 1.0 serves on blue; 1.0 is gone")
     asleep = replace(undone, log=[Passed(step=Step.WAKE, since_ms=T0, until_ms=T0)])
     assert ending(asleep, T0 + 90_000).endswith("; 2.0 serves on green; 1.0 is gone")

@@ -45,6 +45,23 @@ def test_a_rollback_turns_the_sides_of_the_last_deploy_around() -> None:
     assert found.replay
 
 
+@pytest.mark.parametrize("kind", [Kind.DEPLOY, Kind.ROLLBACK])
+def test_a_request_that_changed_nothing_does_not_stand_in_the_way_of_a_rollback(kind: Kind) -> None:
+    """As a version that is not there, or a rollback to a side that was closed at that moment."""
+    refused = replace(
+        ask(DONE, kind, "9.9"), step=Step.UNDONE, target="", former="", back="there is no version 9.9"
+    )
+    found = requested(refused, Request(kind=Kind.ROLLBACK, by="ben"), 77, DONE)
+    assert (found.number, found.target, found.version) == (5, "blue", "1.0")
+    assert (found.former, found.former_version, found.snapshot) == ("green", "2.0", DONE.snapshot)
+
+
+def test_one_that_changed_something_is_not_passed_over() -> None:
+    undone = replace(DONE, step=Step.UNDONE, reached=Step.WATCH, number=4)
+    with pytest.raises(RequestRefusedError, match="nothing to roll back"):
+        requested(undone, Request(kind=Kind.ROLLBACK, by="ben"), 77, DONE)
+
+
 def test_a_rollback_of_what_is_under_way_asks_for_the_way_back() -> None:
     found = ask(UNDER_WAY, Kind.ROLLBACK)
     assert (found.step, found.back, found.number) == (Step.WATCH, "ben asked for it", 3)

@@ -156,8 +156,13 @@ def test_a_closed_side_is_named_beside_a_version_that_is_not_there(closed: AwsBa
     assert [each.shut for each in obstacles(closed, "blue", "2.0")] == [False]
 
 
-def test_a_closed_side_does_not_begin_to_get_traffic(closed: AwsBackend) -> None:
+def test_a_side_that_is_closed_or_takes_no_events_does_not_begin_to_get_traffic(
+    closed: AwsBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Route 53 would go on sending all to the other side, which the deployer stops then."""
+    kube = FakeKube("observe", "collect")
+    kube.end("collect")
+    monkeypatch.setattr("pipelines.control.backends.aws.backend.eks_api", lambda *_: kube)
     create_table(boto3.client("dynamodb"), "documents", TENANT, DOCUMENT)
     ssm, before = boto3.client("ssm"), Weights(blue=100, green=0)
     ssm.put_parameter(Name=WEIGHTS, Type="String", Value=before.text())
@@ -165,6 +170,9 @@ def test_a_closed_side_does_not_begin_to_get_traffic(closed: AwsBackend) -> None
         closed.set_weights({"blue": 0, "green": 100}, fence=1)
     assert dict(closed.weights()) == {"blue": 100, "green": 0}
     ssm.put_parameter(Name=CLOSED, Type="String", Value="[]", Overwrite=True)
+    with pytest.raises(BackendError, match="green takes no events: no pod of collect is ready there"):
+        closed.set_weights({"blue": 0, "green": 100}, fence=1)
+    kube.pods = [*kube.pods, "collect"]
     with pytest.raises(BackendError, match="zone"):  # Route 53 is asked now: there is no zone
         closed.set_weights({"blue": 0, "green": 100}, fence=1)
 

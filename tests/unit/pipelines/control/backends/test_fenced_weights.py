@@ -12,6 +12,7 @@ from moto import mock_aws
 
 from pipelines.control.backends.aws.fenced_weights import FencedWeights
 from pipelines.control.backends.aws.weighted_records import Place, Traffic
+from pipelines.control.deploy.backend import BackendError
 from shared.dynamodb.client import create_table
 from shared.dynamodb.document_rows import DOCUMENT, TENANT
 
@@ -31,6 +32,7 @@ class Edge:
     """Both sides' records and the parameters, and what a deployer's process asks of them."""
 
     def __init__(self) -> None:
+        self.taking = {"blue", "green"}
         create_table(boto3.client("dynamodb"), TABLE, TENANT, DOCUMENT)
         zone = boto3.client("route53").create_hosted_zone(Name="hifi.test", CallerReference="zone")
         self.traffic = Traffic.at(replace(PLACE, zone=zone["HostedZone"]["Id"]))
@@ -54,7 +56,7 @@ class Edge:
         )
 
     def deployer(self) -> FencedWeights:
-        return FencedWeights(self.traffic, TABLE, None)
+        return FencedWeights(self.traffic, TABLE, None, lambda side: side in self.taking)
 
     def records(self, host: str = PLACE.host) -> dict[str, int]:
         zone = self.traffic.place.zone
@@ -130,3 +132,15 @@ def test_a_deployer_that_leads_again_writes_the_weights_itself(edge: Edge) -> No
         deployer.set_weights(MOSTLY_BLUE, fence=3)
         assert changes.call_count == 1
     assert edge.agrees_on(MOSTLY_BLUE)
+
+
+def test_a_side_that_takes_no_events_gets_no_traffic(edge: Edge) -> None:
+    """Route 53 sends all to the other side while one is unhealthy, but that one would be stopped next."""
+    deployer = edge.deployer()
+    deployer.set_weights(BLUE, fence=1)
+    edge.taking = {"blue"}
+    with pytest.raises(BackendError, match="green takes no events"):
+        deployer.set_weights(GREEN, fence=1)
+    assert edge.agrees_on(BLUE)
+    edge.taking = set()
+    deployer.set_weights(BLUE, fence=1)  # it has all already

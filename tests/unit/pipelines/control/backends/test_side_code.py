@@ -1,8 +1,16 @@
 """A side in AWS is parked in stages, each call going on where the one before left it."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from pipelines.control.backends.aws.manifest import Manifest
 from pipelines.control.backends.aws.side_code import SideCode
 from pipelines.control.backends.aws.versions import VersionStore
-from tests.harness.fake_kube import FakeKube
+from pipelines.control.backends.aws.workloads import PAUSED
+from pipelines.control.deploy.backend import FencedError
+from tests.harness.fake_kube import FakeKube, deployment, scaler
 
 FRONT = {"canary", "collect"}
 CHAIN = {"ingest", "transmit", "retry"}
@@ -47,3 +55,52 @@ def test_keda_does_not_scale_the_workers_to_zero_before_their_turn() -> None:
     kube.end("ingest")
     code.park(1)
     assert kube.paused == {"collect", "spark-worker"}
+
+
+class Suspended(FakeKube):
+    """Within the first change to a workload its caller is suspended, and another deployer claims the side."""
+
+    other: SideCode | None = None
+
+    def merge(self, path: str, change: Mapping[str, Any]) -> None:
+        super().merge(path, change)
+        if self.other is not None:
+            other, self.other = self.other, None
+            other.claim(2)
+
+
+def test_a_deployer_that_was_suspended_while_it_parked_puts_nothing_more_to_rest() -> None:
+    kube = Suspended("canary", "collect", "observe")
+    late, now = (SideCode(kube, VersionStore(None, ""), "green", lambda: 0) for _ in range(2))
+    kube.other = now
+    with pytest.raises(FencedError):
+        late.park(1)
+    assert len(kube.stopped) == 1
+
+
+def test_what_a_late_deployer_put_to_rest_is_woken_by_the_next_start() -> None:
+    kube = FakeKube("collect", "ingest", scaled=("collect",))
+    code = SideCode(kube, Versions(), "green", lambda: 0)
+    code.start("1.0.0", 1)
+    kube.merge(kube.path(scaler("collect", "collect")), {"metadata": {"annotations": {PAUSED: "0"}}})
+    for name in ("collect", "ingest"):
+        kube.merge(kube.path(deployment(name)), {"spec": {"replicas": 0}})
+    code.start("1.0.0", 2)
+    assert (kube.stopped, kube.paused) == (set(), set())
+
+
+def test_a_side_takes_events_with_a_pod_of_collect_that_is_ready() -> None:
+    kube = FakeKube("collect", "ingest")
+    code = SideCode(kube, VersionStore(None, ""), "green", lambda: 0)
+    assert code.takes_events()
+    kube.end("collect")
+    assert not code.takes_events()
+
+
+class Versions(VersionStore):
+    """One version, of collect and ingest."""
+
+    def __init__(self) -> None: ...
+
+    def manifests(self, version: str, side: str) -> Sequence[Manifest] | None:
+        return [deployment("collect"), deployment("ingest"), scaler("collect", "collect")]

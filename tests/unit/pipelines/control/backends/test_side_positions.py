@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.control.backends.checkpoints import write_checkpoint
+from pipelines.control.backends.checkpoints import query_positions, write_checkpoint
 from pipelines.control.backends.restoring import unmarked
 from pipelines.control.backends.side_positions import readable_side_positions, side_positions
 from pipelines.control.deploy.replays import replay_positions
 from scripts.local.twins.folder_checkpoints import FolderCheckpoints
+from shared.contracts.replay_range import REPLAY_FILE, encode_replay_range, replay_of
 from shared.contracts.topology import CHAIN_QUERIES, INPUTS
 from shared.kafka.progress_group import group_name
 
@@ -80,3 +81,27 @@ def test_a_checkpoint_that_cannot_be_understood_is_not_taken_for_one_that_is_mis
     assert set(found.queries) == set(CHAIN_QUERIES) - {"ingest"}
     with pytest.raises(ValueError, match="not found"):
         side_positions(Brokers(), checkpoints)
+
+
+def test_what_is_replayed_is_known_though_who_set_a_checkpoint_back_was_killed(
+    checkpoints: FolderCheckpoints, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed at any of the renames by which one takes the place of the other."""
+    replay = replay_of({}, {"collected": {"0": 7}})
+    write_checkpoint(checkpoints, "ingest", {"collected/0": 4}, replay)
+    rename, fatal = Path.rename, ["ingest.new", "ingest"]
+
+    def killed(path: Path, target: Path) -> Path:
+        if fatal and path.name == fatal[-1]:
+            raise KeyboardInterrupt
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", killed)
+    while fatal:
+        with pytest.raises(KeyboardInterrupt):
+            write_checkpoint(checkpoints, "ingest", {"collected/0": 5}, replay)
+        assert checkpoints.read("ingest", REPLAY_FILE) == encode_replay_range(replay)
+        assert query_positions(checkpoints) == {"ingest": {"collected/0": 4}}
+        fatal.pop()
+    write_checkpoint(checkpoints, "ingest", {"collected/0": 5}, replay)
+    assert query_positions(checkpoints) == {"ingest": {"collected/0": 5}}

@@ -135,9 +135,18 @@ def test_what_pods_need_is_applied_before_them_and_what_scales_them_after() -> N
     ]
 
 
-def test_what_an_autoscaler_scales_wakes_up_with_its_least_pods() -> None:
+def test_a_workload_wakes_up_with_its_own_pods_or_the_least_of_its_autoscaler() -> None:
     scaled = {"kind": "ScaledObject", "spec": {"scaleTargetRef": {"name": "collect"}, "minReplicaCount": 3}}
-    assert least_replicas([scaled, {"kind": "Deployment"}]) == {"collect": 3}
+    made = [
+        {"kind": kind, "metadata": {"name": name}, "spec": spec}
+        for kind, name, spec in (
+            ("Deployment", "collect", {}),
+            ("Deployment", "retry", {"replicas": 2}),
+            ("StatefulSet", "spark-master", {}),
+            ("Service", "collect", {}),
+        )
+    ]
+    assert least_replicas([scaled, *made]) == {"collect": 3, "retry": 2, "spark-master": 1}
 
 
 def test_a_pod_without_a_named_port_cannot_be_asked() -> None:

@@ -70,3 +70,4 @@ def test_a_side_is_parked_from_its_front_to_its_end_and_keeps_brokers_and_docume
     stop_code(supervisor, list(found.values()))  # type: ignore[arg-type]  # what is used of a supervisor
     assert set(supervisor.stopped) == found.keys() - KEPT
     assert supervisor.stopped.index(COLLECT) < supervisor.stopped.index(SPARK)
+    assert supervisor.stopped[-1] == OBSERVE, "it says whether the rest may be parked"

@@ -12,19 +12,19 @@ def _reading(cpu: float, memory: int = 7, changed: float | None = 0) -> Reading:
 
 
 def test_a_minute_adds_the_difference_of_the_last_readings() -> None:
-    found = added(_reading(10.0, changed=1), _reading(35.5, memory=9, changed=3))
+    found = added(_reading(10.0), _reading(35.5, memory=9, changed=3), 1)
     assert found == MinuteUsage(cpu_seconds=25.5, memory_bytes=9, changed=2)
 
 
 def test_what_is_not_known_is_not_guessed() -> None:
-    assert added(_reading(1), None) == MinuteUsage()
-    assert added(None, _reading(1)) == MinuteUsage(memory_bytes=7)
+    assert added(_reading(1), None, 0) == MinuteUsage()
+    assert added(None, _reading(1), 0) == MinuteUsage(memory_bytes=7)
 
 
 def test_a_process_that_ended_hides_one_minutes_seconds_and_nothing_that_arrived_changed() -> None:
-    assert added(_reading(100), _reading(3)) == MinuteUsage(memory_bytes=7)
-    assert added(_reading(100, changed=2), _reading(3, changed=5)) == MinuteUsage(memory_bytes=7, changed=3)
-    assert added(_reading(1, changed=9), _reading(1, changed=4)).changed == 4, "another canary"
+    assert added(_reading(100), _reading(3), 0) == MinuteUsage(memory_bytes=7)
+    assert added(_reading(100), _reading(3, changed=5), 2) == MinuteUsage(memory_bytes=7, changed=3)
+    assert added(_reading(1), _reading(1, changed=4), 9).changed == 4, "another canary"
 
 
 def test_a_canary_that_does_not_answer_has_counted_what_it_said_last() -> None:
@@ -32,7 +32,16 @@ def test_a_canary_that_does_not_answer_has_counted_what_it_said_last() -> None:
     usage = MinuteReadings(lambda: _reading(1, changed=next(counts)), lambda: now[0], lambda: now[0])
     for now[0] in (600, 660, 720, 780):
         usage.look()
-    assert [usage.of(minute).changed for minute in (11, 12, 13)] == [0, 0, 2]
+    assert [usage.of(minute).changed for minute in (10, 11, 12, 13)] == [4, 0, 0, 2]
+
+
+def test_what_arrived_changed_before_the_first_look_and_between_two_is_counted_once() -> None:
+    """A deployer that takes over has no readings of the one that died."""
+    now, counts = [600.0], iter([1.0, 1.0, 3.0])
+    usage = MinuteReadings(lambda: _reading(1, changed=next(counts)), lambda: now[0], lambda: now[0])
+    for now[0] in (600, 660, 900):
+        usage.look()
+    assert [usage.of(minute).changed for minute in range(9, 17)] == [0, 1, 0, 0, 0, 0, 2, 0]
 
 
 def test_readings_are_spaced_and_the_last_of_a_minute_counts() -> None:
