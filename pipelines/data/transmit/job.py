@@ -66,7 +66,7 @@ def _fast(spark: SparkSession, own: TransmitSettings, starting: str) -> Prepared
     writer, sign = microbatch_writer(written, own, NODE), sign_of_life(spark)
 
     def start() -> StreamingQuery:
-        query = writer.trigger(processingTime=own.fast_trigger).start()
+        query = writer.start()
         keep_workers(query, sign)
         return query
 

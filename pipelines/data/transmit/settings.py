@@ -43,11 +43,6 @@ class TransmitSettings(SparkSettings):
         gt=0,
         description="How long the fast lane waits for one of a destination's slots before it does the same.",
     )
-    fast_trigger: str = Field(
-        "0 seconds",
-        description="Least time from the start of one micro-batch of the fast lane to that of the next. Each "
-        "costs about the same however few events it has, and an event waits for the next one.",
-    )
     slow_trigger: str = Field("1 second", description="How often the slow lane reads events.")
     slow_batch_events: int = Field(
         5_000, ge=1, description="Most events of one micro-batch of the slow lane."

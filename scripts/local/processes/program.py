@@ -1,7 +1,5 @@
 """One supervised process of a local side, and what every one finds in its environment."""
 
-import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scripts.local.process_marks import OF_SIDE, PROGRAM
@@ -38,8 +36,3 @@ def side_environment(side: Side, name: str) -> dict[str, str]:
     """
     of_python = {"PYTHONDONTWRITEBYTECODE": ""}
     return {**side.environment(), **of_python, OF_SIDE: str(side.root), PROGRAM: name}
-
-
-def unless_set(settings: Mapping[str, str]) -> dict[str, str]:
-    """Settings that the environment may give other values."""
-    return {name: os.environ.get(name, value) for name, value in settings.items()}

@@ -14,7 +14,7 @@ from scripts.local.cluster import (
     worker_command,
 )
 from scripts.local.jars import Jars
-from scripts.local.processes.program import Program, side_environment, unless_set
+from scripts.local.processes.program import Program, side_environment
 from scripts.local.side import Side
 
 SPARK: Final = "spark"
@@ -77,11 +77,6 @@ def _of_cluster(side: Side, name: str, command: list[str], more: dict[str, str])
     )
 
 
-def _of_twins() -> dict[str, str]:
-    """Two sides share the cores of one machine: fewer micro-batches leave them time for each other."""
-    return unless_set({"HIFI_FAST_TRIGGER": "300 milliseconds"})
-
-
 def drivers(side: Side, jars: Jars, queries: Sequence[str]) -> list[Program]:
     """The Spark driver; with a standby two that are alike, of which the first to start is at work first."""
     if not side.standby:
@@ -105,7 +100,6 @@ def _spark(side: Side, jars: Jars, queries: Sequence[str], name: str, more: dict
             "HIFI_METRICS_PORT": str(side.spark_port),
             "HIFI_MASTER": master_url(side) if side.workers else _all_in_the_driver(side),
             **(cluster_environment(side) if side.workers else {}),
-            **(_of_twins() if side.shared else {}),
             **more,
         },
         group="engine",

@@ -43,15 +43,6 @@ def test_minutes_of_twins_settle_soon_unless_the_environment_says_otherwise(
     assert _programs("blue")[OBSERVE].environment["HIFI_SETTLE_SECONDS"] == "200"
 
 
-def test_a_side_of_twins_has_fewer_batches_unless_the_environment_says_otherwise(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.delenv("HIFI_FAST_TRIGGER", raising=False)
-    assert _programs("blue")[SPARK].environment["HIFI_FAST_TRIGGER"] == "300 milliseconds"
-    monkeypatch.setenv("HIFI_FAST_TRIGGER", "0 seconds")
-    assert _programs("blue")[SPARK].environment["HIFI_FAST_TRIGGER"] == "0 seconds"
-
-
 def test_the_edge_listens_where_no_side_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(edge, "haproxy", lambda: "/usr/sbin/haproxy")
     store, haproxy, deploy = edge.edge_programs(_TWINS, Path("/jars"), 15.0)
