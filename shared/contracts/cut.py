@@ -24,9 +24,8 @@ def cut_short(value: float, decimals: int) -> str:
 
 
 def raised_short(value: float, decimals: int) -> str:
-    """The contrary, for a figure that should be small: raised, so that it never shows too little."""
-    scale = 10**decimals
-    return _short(f"{math.ceil(value * scale - _FLOAT_ERROR) / scale:.{decimals}f}", decimals)
+    """The contrary, for a figure of 0 or more that should be small: it never shows too little."""
+    return _short(cut(-value, decimals).removeprefix("-"), decimals)
 
 
 def _short(text: str, decimals: int) -> str:

@@ -73,8 +73,3 @@ def usage(beats: Iterable[Heartbeat], now_ms: int) -> Usage:
 def lacking(kind: str, offset: int, used: Usage) -> list[str]:
     """The nodes at which the record of a document at an offset is not in force."""
     return [node for node in CONFIGURED[kind] if used.get(node, 0) <= offset]
-
-
-def behind(kind: str, offset: int, used: Usage) -> list[str]:
-    """Those of the lacking nodes that say so: they are alive, and use what was before it."""
-    return [node for node in lacking(kind, offset, used) if node in used]

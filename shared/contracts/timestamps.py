@@ -10,7 +10,8 @@ _RFC3339: Final = re.compile(
 _SECOND: Final = slice(17, 19)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY_MS: Final = 86_400_000
-_FIRST_DAY: Final = date(1970, 1, 1)
+FIRST_DAY: Final = date(1970, 1, 1)
+"""Of the epoch: days before it have no epoch minutes."""
 
 DAY_MINUTES: Final = 1_440
 
@@ -40,9 +41,9 @@ def format_time(ms: int) -> str:
 
 def first_minute(of: date) -> int:
     """The epoch minute that a day (UTC) begins with."""
-    return (of - _FIRST_DAY).days * DAY_MINUTES
+    return (of - FIRST_DAY).days * DAY_MINUTES
 
 
 def day_of(epoch_minute: int) -> date:
     """The day (UTC) of an epoch minute."""
-    return _FIRST_DAY + timedelta(days=epoch_minute // DAY_MINUTES)
+    return FIRST_DAY + timedelta(days=epoch_minute // DAY_MINUTES)

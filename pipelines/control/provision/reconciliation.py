@@ -18,7 +18,7 @@ from shared.contracts.documents import (
     same,
     topic_key,
 )
-from shared.contracts.heartbeats import Usage, behind, lacking
+from shared.contracts.heartbeats import Usage, lacking
 from shared.contracts.publish_plan import Records, document_key
 
 Entries = Mapping[bytes, Entry]
@@ -123,9 +123,10 @@ class Force(Enum):
 
 def force(newest: int, used: Usage) -> Force:
     """The same of a tenant whose newest record is at an offset."""
-    if behind("pipe", newest, used):
-        return Force.BEHIND
-    return Force.UNKNOWN if lacking("pipe", newest, used) else Force.IN_FORCE
+    nodes = lacking("pipe", newest, used)
+    if not nodes:
+        return Force.IN_FORCE
+    return Force.BEHIND if any(node in used for node in nodes) else Force.UNKNOWN
 
 
 def due(

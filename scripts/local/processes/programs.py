@@ -72,7 +72,7 @@ def programs(side: Side, jars: Jars, profile: SideProfile) -> list[Program]:
     ]
 
 
-def code_of(profile: SideProfile) -> frozenset[str]:
+def programs_of(profile: SideProfile) -> frozenset[str]:
     """The programs that are started on a side beside its brokers and its documents."""
     chain = frozenset((*SERVICES, API))
     return chain if profile is SideProfile.CHAIN else chain | {*METER, CANARY}

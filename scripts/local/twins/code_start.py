@@ -12,7 +12,7 @@ from typing import Final
 
 from scripts.local.jars import ensure_jars
 from scripts.local.processes.profile import SideProfile
-from scripts.local.processes.programs import BROKERS, COLLECT, PROVISION, code_of, programs
+from scripts.local.processes.programs import BROKERS, COLLECT, PROVISION, programs, programs_of
 from scripts.local.processes.spark_programs import SPARK
 from scripts.local.processes.supervisor import STOPPED, Supervisor
 from scripts.local.progress import Progress
@@ -69,8 +69,7 @@ class CodeStart:
 
         A part of it may be stopped: who was parking the side died.
         """
-        done = self._runs(version) and self._warm() and not self._partly_stopped()
-        if self._background.busy or not done:
+        if self._background.busy or not self._is_up(version):
             self._background.want(f"start {version}", partial(self._start, version))
 
     def park(self) -> None:
@@ -138,9 +137,12 @@ class CodeStart:
         code = self.side.code
         return code is not None and code.version == version and not is_parked(self._supervisor)
 
+    def _is_up(self, version: str) -> bool:
+        return self._runs(version) and self._warm() and not self._partly_stopped()
+
     def _partly_stopped(self) -> bool:
         states = code_states(self._supervisor)
-        return any(states.get(name, STOPPED) == STOPPED for name in code_of(self._twins.profile))
+        return any(states.get(name, STOPPED) == STOPPED for name in programs_of(self._twins.profile))
 
     def _warm(self) -> bool:
         try:

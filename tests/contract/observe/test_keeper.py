@@ -229,34 +229,38 @@ def test_cards_outlive_their_expired_neighbours(store_url: str) -> None:
     assert isinstance(next(store.query("position")), Item)
 
 
-def test_a_state_whose_parts_have_expired_keeps_no_process_from_starting(
-    store_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def split(store_url: str, monkeypatch: pytest.MonkeyPatch) -> Meter:
+    """Two minutes are stored, and an item of more than 60 bytes is split from then on."""
     meter = Meter(store_url)
     meter.enter(ledger(2, ("acme",)))
     assert meter.keeper.save()
-    with monkeypatch.context() as large:
-        large.setattr("pipelines.control.observe.dynamodb.PART_BYTES", 60)
-        meter.tables.write([state_item(meter.board.ledger.minutes["acme", FIRST])])
-    assert len(list(meter.tables.states())) == 2
-    parts = list(meter.store.query("state#parts"))
+    monkeypatch.setattr("pipelines.control.observe.dynamodb.PART_BYTES", 60)
+    return meter
+
+
+def expire(meter: Meter, kind: str) -> None:
+    """Let all parts but the first go of the first minute's item of a kind."""
+    found = meter.store.query(f"{kind}#parts")
+    parts = [item for item in found if item.sk.startswith(f"{FIRST:010d}/acme/")]
     assert len(parts) > 1
     meter.store.delete_all((item.pk, item.sk) for item in parts[1:])
+
+
+def test_a_state_whose_parts_have_expired_keeps_no_process_from_starting(
+    split: Meter, store_url: str
+) -> None:
+    split.tables.write([state_item(split.board.ledger.minutes["acme", FIRST])])
+    assert len(list(split.tables.states())) == 2
+    expire(split, "state")
     assert list(Meter(store_url).board.ledger.minutes) == [("acme", FIRST + 1)]
 
 
 def test_findings_whose_parts_have_expired_keep_no_process_from_starting(
-    store_url: str, monkeypatch: pytest.MonkeyPatch
+    split: Meter, store_url: str
 ) -> None:
-    meter = Meter(store_url)
-    meter.enter(ledger(2, ("acme",)))
-    assert meter.keeper.save()
     found = Identified(counted={Key(Reconciliation.INGEST): dict.fromkeys(range(100), -1)})
-    with monkeypatch.context() as large:
-        large.setattr("pipelines.control.observe.dynamodb.PART_BYTES", 60)
-        meter.tables.write([findings_item(("acme", minute), found) for minute in (FIRST, FIRST + 1)])
-    assert meter.tables.findings() == {("acme", FIRST): found, ("acme", FIRST + 1): found}
-    parts = [item for item in meter.store.query("found#parts") if item.sk.startswith(f"{FIRST:010d}/acme/")]
-    assert len(parts) > 1
-    meter.store.delete_all((item.pk, item.sk) for item in parts[1:])
+    split.tables.write([findings_item(("acme", minute), found) for minute in (FIRST, FIRST + 1)])
+    assert split.tables.findings() == {("acme", FIRST): found, ("acme", FIRST + 1): found}
+    expire(split, "found")
     assert list(Meter(store_url).tables.findings()) == [("acme", FIRST + 1)]

@@ -149,10 +149,10 @@ class SideCode:
 
     def _apply(self, version: str, found: Sequence[Manifest], fence: int) -> None:
         for each in workloads.in_order(found):
+            self.claim(fence)
             if each["kind"] == "Job":
                 self._remove_ended_job(version, each)
             marked = _annotated(each, {_FENCE: str(fence), workloads.VERSION: version})
-            self.claim(fence)
             self._kube.apply(marked)
         self._wake(found, fence)
 

@@ -5,10 +5,9 @@ from typing import Final
 
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import ALL_TENANTS
-from shared.contracts.timestamps import DAY_MINUTES
+from shared.contracts.timestamps import DAY_MINUTES, FIRST_DAY
 
 MOST_DAYS: Final = 400
-_FIRST_DAY: Final = date(1970, 1, 1)
 _MOST_TEXT: Final = 256
 _LAST_MINUTE: Final = 253_402_300_799 // 60
 """Of the year 9999, which a date can say."""
@@ -83,8 +82,8 @@ def day(text: str) -> date:
         found = datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date()
     except ValueError:
         raise BadParameterError(f"day: write it YYYY-MM-DD, such as 2026-01-31, not {text[:40]!r}") from None
-    if found < _FIRST_DAY:
-        raise BadParameterError(f"day: give one from {_FIRST_DAY} on, not {text[:40]!r}")
+    if found < FIRST_DAY:
+        raise BadParameterError(f"day: give one from {FIRST_DAY} on, not {text[:40]!r}")
     return found
 
 

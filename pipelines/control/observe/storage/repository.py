@@ -14,6 +14,7 @@ from pipelines.control.observe.skew.watched_hours import HourKey, RetiredHour
 from pipelines.control.observe.verdicts.event_identification import Identified
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import DayCard, DayMark, MinuteCard
+from shared.contracts.timestamps import FIRST_DAY
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
@@ -29,7 +30,6 @@ _TENANT: Final = "tenant"
 _POSITION: Final = ("position", "ledger")
 _HOUR_SECONDS: Final = 3_600
 _DAY_SECONDS: Final = 86_400
-_EPOCH: Final = date(1970, 1, 1)
 
 
 class Repository:
@@ -159,7 +159,7 @@ def position_item(position: LedgerPosition) -> Item:
 
 def _expiry(day: date) -> int:
     """When the items of a day expire, epoch seconds."""
-    return (day.toordinal() - _EPOCH.toordinal() + 1) * _DAY_SECONDS + KEPT_SECONDS
+    return (day.toordinal() - FIRST_DAY.toordinal() + 1) * _DAY_SECONDS + KEPT_SECONDS
 
 
 def _sk(key: MinuteKey) -> str:

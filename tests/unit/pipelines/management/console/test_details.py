@@ -14,7 +14,7 @@ SLOW, QUICK = "2026-11-20", "2026-11-21"
 
 
 class TwoDays(ObserveClient):
-    """Says why a minute of each day is spent; the slow one's marks come when it is told so."""
+    """Says why a minute of each day is spent; the slow one's marks come when the test lets them."""
 
     def __init__(self) -> None:
         self.go_on = asyncio.Event()

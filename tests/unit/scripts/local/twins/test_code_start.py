@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scripts.local.processes.profile import SideProfile
-from scripts.local.processes.programs import CANARY, COLLECT, CONSOLE, OBSERVE, code_of
+from scripts.local.processes.programs import CANARY, COLLECT, CONSOLE, OBSERVE, programs_of
 from scripts.local.side import Code
 from scripts.local.twins import code_start
 from scripts.local.twins.code_start import CodeStart, mark_warm
@@ -33,7 +33,7 @@ class Supervised:
 
 def started(root: Path, monkeypatch: pytest.MonkeyPatch, *stopped: str) -> bool:
     """Whether a version that was warm is started again when these of its programs are stopped."""
-    states = dict.fromkeys(code_of(SideProfile.ALL), "RUNNING") | dict.fromkeys(stopped, "STOPPED")
+    states = dict.fromkeys(programs_of(SideProfile.ALL), "RUNNING") | dict.fromkeys(stopped, "STOPPED")
     supervisor: Any = Supervised(states)
     profiles: list[SideProfile] = []
     monkeypatch.setattr(code_start, "Supervisor", lambda _: supervisor)
