@@ -117,7 +117,8 @@ class SparkSettings(SideSettings):
     )
     driver_memory: str = Field("1g", description="Heap of the driver's JVM.")
     java_options: str = Field(
-        "-XX:+UseParallelGC -Xmn640m -XX:MetaspaceSize=192m -XX:ReservedCodeCacheSize=256m "
+        "-XX:+UseParallelGC -Xmn640m -XX:-UseAdaptiveSizePolicy -XX:SurvivorRatio=6 "
+        "-XX:MaxTenuringThreshold=6 -XX:MetaspaceSize=192m -XX:ReservedCodeCacheSize=256m "
         "-XX:+ExitOnOutOfMemoryError",
         description="Flags of the driver's JVM, but for the size of its heap.",
     )

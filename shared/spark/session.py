@@ -59,6 +59,11 @@ _SESSION: Final = {
     "spark.sql.ui.retainedExecutions": "5",
     # Spark formats each micro-batch's plan for its web UI, which is off; use the shortest form.
     "spark.sql.ui.explainMode": "simple",
+    # Nor is read what Spark keeps of jobs that are done: of a thousand, two minutes of them, it lives so long
+    # that it grows old.
+    "spark.ui.retainedJobs": "10",
+    "spark.ui.retainedStages": "10",
+    "spark.ui.retainedTasks": "100",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
     "spark.sql.execution.arrow.maxBytesPerBatch": "16m",
     # Otherwise each of a query's some hundred expressions also records the line of Python that made it: that
