@@ -52,6 +52,9 @@ class Verdict(Struct, frozen=True, kw_only=True):
     """The minutes that were judged, epoch minutes, `last` included."""
 
     last: int = 0
+    warm_from: int = 0
+    """The first minute whose late events count, epoch minute; 0 if all do."""
+
     at_ms: int = 0
 
 

@@ -110,8 +110,8 @@ class FakePlace:
         self.silent_meters: set[str] = set()
         """Sides with an observe that does not answer."""
 
-        self.late_when_cold = _LATE
-        """Share of a side's events that are late in its first whole minute with traffic."""
+        self.late_when_cold: tuple[float, ...] = ()
+        """Share of a side's events that are late in each of its first whole minutes with traffic."""
 
         self.settle_ms = 0
         """So long after its end a minute is settled."""
@@ -364,8 +364,11 @@ class FakePlace:
         version, age = world.sides[side].version, minute - world.sides[side].since_ms // MINUTE_MS
         some = total // _ONE_IN
         warming = _WARMING if age <= _WARMING_MINUTES else 1.0
-        cold = share and not shares_at(world, begin - MINUTE_MS)[side]
-        late = int(total * (self.late_when_cold if cold else _LATE))
+        began = [
+            not shares_at(world, begin - (1 + n) * MINUTE_MS)[side] for n in range(len(self.late_when_cold))
+        ]
+        cold = self.late_when_cold[began.index(True)] if share and True in began else _LATE
+        late = int(total * cold)
         more = {bad: warming * (times if version == bad else 1.0) for bad, times in _MUCH_MORE.items()}
         slow = version.startswith(Bad.SLOWER)
         hidden = some if version == Bad.SLOWER_AND_DROPS else 0

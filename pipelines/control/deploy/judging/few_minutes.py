@@ -3,7 +3,8 @@
 A release on one machine has four settled minutes in which both sides have traffic, too few for the tests
 of `minute_values`: two at the first share, one in which half begins, one at half. Here the differences are so
 large that two minutes are enough. A version that is worse by less is found where it is watched for longer.
-Each function says in words what is worse, and nothing if nothing is.
+The pairs for p95 and CPU are of minutes in which the target is warm (`warming`). Each function says in words
+what is worse, and nothing if nothing is.
 """
 
 from collections.abc import Iterator
@@ -21,11 +22,6 @@ apart."""
 _P95_MS: Final = 200.0
 """And p95 is higher by so much: a micro-batch of transmit and the wait for it take as long."""
 
-COLD_MINUTES: Final = 1
-"""The first whole minute with traffic is left out. A version that was just started still compiles: in that
-minute p95 was 313 to 659 ms, by how warm it was, and cold JVMs used 213 to 355 CPU seconds per million events
-where warm ones use 83 (docs/performance.md). Of its events up to 29 % were late (docs/testing.md)."""
-
 _LEAST_EVENTS: Final = 1_000
 """On each side: p95 of fewer may be the lag of a few requests, with a batch each."""
 
@@ -38,7 +34,7 @@ def much_slower(pairs: Pairs) -> Iterator[str]:
     """p95 is much higher."""
     known = [
         (a.p95_ms, b.p95_ms)
-        for a, b in pairs[COLD_MINUTES:]
+        for a, b in pairs
         if a.p95_ms is not None and b.p95_ms is not None and min(a.total, b.total) >= _LEAST_EVENTS
     ]
     yield from _twice("p95, ms", known, _P95_MS)
@@ -49,7 +45,7 @@ def much_costlier(pairs: Pairs) -> Iterator[str]:
 
     In one minute alone the other side may seem to use less than it does, if one of its processes ended.
     """
-    yield from _twice("CPU an event, ms", event_costs(pairs[COLD_MINUTES:]), 0.0)
+    yield from _twice("CPU an event, ms", event_costs(pairs), 0.0)
 
 
 def _twice(what: str, known: list[tuple[float, float]], margin: float) -> Iterator[str]:

@@ -14,9 +14,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from pipelines.control.deploy.backend import SideMinute
-from pipelines.control.deploy.judging.few_minutes import COLD_MINUTES, heavier, much_costlier, much_slower
+from pipelines.control.deploy.judging.few_minutes import heavier, much_costlier, much_slower
 from pipelines.control.deploy.judging.minute_values import Pair, Pairs, costlier, growing, slower
 from pipelines.control.deploy.judging.significance import binomial_greater, fisher_greater
+from pipelines.control.deploy.judging.warming import COLD_MINUTES, LATE_MARGIN, cold_minutes, late_share
 from shared.contracts.counts import GOOD_SHARE
 from shared.contracts.releases import Finding, Verdict
 
@@ -29,13 +30,8 @@ LEAST_EVENTS: Final = 100
 _LEAST_P: Final = 1e-300
 """Smaller ones are not shown."""
 
-_LATE_MARGIN: Final = 0.01
 _LATE_MINUTES: Final = 2
 """In so many minutes more events are late than beside it, unless one breaks hifi's promise."""
-
-_LATE_WHEN_COLD: Final = 0.5
-"""More events than that are late in COLD_MINUTES only if the version is slow. At the first share, a tenth of
-the traffic, fewer break no promise: of all of a customer's events a twentieth may be late."""
 
 _DOUBLED_MARGIN: Final = 0.001
 _DEAD_MARGIN: Final = 0.001
@@ -66,24 +62,30 @@ def judged(target: Minutes, former: Minutes, enough: Enough, *, alone: bool = Fa
     """
     target = [each for each in target if each.settled]
     pairs = [] if alone else _pairs(target, former)
+    cold = cold_minutes(pairs)
     ours = [each for each in target if each.minute >= enough.since] if alone else [mine for mine, _ in pairs]
     wrong = _wrongs(target)
-    poor = [*_worse_shares([*map(_own, ours)] if alone else ours, [theirs for _, theirs in pairs])]
-    slow = [*_worse_values(pairs), *growing(target)]
+    poor = [*_worse_shares([*map(_own, ours)] if alone else ours, [theirs for _, theirs in pairs], cold)]
+    slow = [*_worse_values(pairs, cold), *growing(target)]
     first, last = (target[0].minute, target[-1].minute) if target else (0, 0)
     bad = [*wrong, *(text for text, _ in poor), *slow]
     if bad:
         replay = bool(wrong) or any(again for _, again in poor)
         return Verdict(finding=Finding.BAD, words=bad, replay=replay, first=first, last=last)
-    lacking = _lacking(ours, enough)
-    finding = Finding.EARLY if lacking else Finding.GOOD
-    return Verdict(finding=finding, words=[*lacking, _summary(ours)], first=first, last=last)
+    lacking = [*_lacking(ours, enough), *_warming(pairs, cold)]
+    return Verdict(
+        finding=Finding.EARLY if lacking else Finding.GOOD,
+        words=[*lacking, _summary(ours)],
+        first=first,
+        last=last,
+        warm_from=pairs[cold - 1][0].minute + 1 if cold else 0,
+    )
 
 
 def to_replay(target: Minutes, former: Minutes) -> list[str]:
     """Why what went through the target has to be processed again, in words; empty if it has not."""
     pairs = _pairs(target, former)
-    poor = _worse_shares([ours for ours, _ in pairs], [theirs for _, theirs in pairs])
+    poor = _worse_shares([ours for ours, _ in pairs], [theirs for _, theirs in pairs], cold_minutes(pairs))
     return [*_wrongs(target), *(text for text, again in poor if again)]
 
 
@@ -93,10 +95,12 @@ def _pairs(target: Minutes, former: Minutes) -> list[Pair]:
     return [(each, of_former[each.minute]) for each in target if each.settled and each.minute in of_former]
 
 
-def _worse_values(pairs: Pairs) -> Iterator[str]:
-    """Values a minute that are worse than the other side's, in words."""
-    for worse in (slower, much_slower, costlier, much_costlier, heavier):
+def _worse_values(pairs: Pairs, cold: int) -> Iterator[str]:
+    """Values a minute that are worse than the other side's, in words; so many minutes are cold."""
+    for worse in (slower, costlier, heavier):
         yield from worse(pairs)
+    for much_worse in (much_slower, much_costlier):
+        yield from much_worse(pairs[max(cold, COLD_MINUTES) :])
 
 
 def _lacking(ours: Minutes, enough: Enough) -> list[str]:
@@ -108,6 +112,16 @@ def _lacking(ours: Minutes, enough: Enough) -> list[str]:
     if events < enough.events:
         found.append(f"{events:,} of {enough.events:,} events")
     return found
+
+
+def _warming(pairs: Pairs, cold: int) -> list[str]:
+    """That the target still compiles, in words: all its minutes are cold, and the last breaks the promise."""
+    if cold <= COLD_MINUTES or cold < len(pairs):
+        return []
+    before, last = (100 * late_share(ours) for ours, _ in pairs[-2:])
+    if last <= 100 * (1 - GOOD_SHARE):
+        return []
+    return [f"{last:.3g} % late in the last minute, {before:.3g} % in the one before: it still compiles"]
 
 
 def _own(minute: SideMinute) -> SideMinute:
@@ -128,12 +142,15 @@ def _wrongs(target: Sequence[SideMinute]) -> list[str]:
     return [f"{count:,} events {what}" for count, what in found if count]
 
 
-def _worse_shares(ours: Minutes, theirs: Minutes) -> Iterator[tuple[str, bool]]:
-    """Shares that are worse, in words, and whether what went through has to be processed again."""
+def _worse_shares(ours: Minutes, theirs: Minutes, cold: int) -> Iterator[tuple[str, bool]]:
+    """Shares that are worse, in words, and whether what went through has to be processed again.
+
+    In the first minutes, so many as are `cold`, late events do not count.
+    """
     of, of_other = sum(each.total for each in ours), sum(each.total for each in theirs)
     if of < LEAST_EVENTS:
         return
-    yield from _later(*_when_warm(ours, theirs))
+    yield from _later(ours[cold:], theirs[cold:])
     yield from _share(
         "doubled", sum(each.doubled for each in ours), of, sum(each.doubled for each in theirs), of_other,
         margin=_DOUBLED_MARGIN, allowed=_DOUBLED_MARGIN, again=False, error=SHARE_ERROR,
@@ -148,34 +165,25 @@ def _worse_shares(ours: Minutes, theirs: Minutes) -> Iterator[tuple[str, bool]]:
         )  # fmt: skip
 
 
-def _when_warm(ours: Minutes, theirs: Minutes) -> tuple[Minutes, Minutes]:
-    """The minutes in which late events count: beside another side not the cold ones, unless most are late."""
-    slow = any(_late(each) > _LATE_WHEN_COLD for each in ours[:COLD_MINUTES])
-    first = COLD_MINUTES if theirs and not slow else 0
-    return ours[first:], theirs[first:]
-
-
 def _later(ours: Minutes, theirs: Minutes) -> Iterator[tuple[str, bool]]:
     """A larger share of late events, in words; none of them has to be processed again."""
     of, of_other = sum(each.total for each in ours), sum(each.total for each in theirs)
     if of >= LEAST_EVENTS and _often_late(ours, theirs):
         yield from _share(
             "late", of - sum(each.good for each in ours), of, of_other - sum(each.good for each in theirs),
-            of_other, margin=_LATE_MARGIN, allowed=1 - GOOD_SHARE, again=False, error=SHARE_ERROR,
+            of_other, margin=LATE_MARGIN, allowed=1 - GOOD_SHARE, again=False, error=SHARE_ERROR,
         )  # fmt: skip
 
 
 def _often_late(ours: Minutes, theirs: Minutes) -> bool:
     """Whether a minute breaks hifi's promise, or some are worse than the other side's: one may be a stall."""
-    broken = any(_late(each) > 1 - GOOD_SHARE for each in ours)
+    broken = any(late_share(each) > 1 - GOOD_SHARE for each in ours)
     worse = [
-        mine for mine, other in zip(ours, theirs, strict=False) if _late(mine) > _late(other) + _LATE_MARGIN
+        mine
+        for mine, other in zip(ours, theirs, strict=False)
+        if late_share(mine) > late_share(other) + LATE_MARGIN
     ]
     return broken or len(worse) >= _LATE_MINUTES
-
-
-def _late(minute: SideMinute) -> float:
-    return 1 - minute.good / minute.total if minute.total else 0.0
 
 
 def _dead(minutes: Minutes, reason: str) -> int:

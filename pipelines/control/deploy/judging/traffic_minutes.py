@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from pipelines.control.deploy.judging.few_minutes import COLD_MINUTES
+from pipelines.control.deploy.judging.warming import COLD_MINUTES
 from pipelines.control.deploy.policy import Policy
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.release_steps import Step
@@ -22,7 +22,9 @@ def first_whole_minute(release: Release) -> int:
 def first_warm_minute(release: Release) -> int:
     """The first minute whose events say how fast the target is; epoch minute, 0 before its traffic."""
     first = first_whole_minute(release)
-    return first + COLD_MINUTES if first else 0
+    if not first:
+        return 0
+    return max([first + COLD_MINUTES, *(each.warm_from for each in release.verdicts)])
 
 
 def first_minute(release: Release) -> int:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from pipelines.control.deploy.backend import SideMinute
 from pipelines.control.deploy.judging.judgement import Enough, judged
+from pipelines.control.deploy.judging.traffic_minutes import first_warm_minute
 from pipelines.control.deploy.policy import Policy
 from scripts.local.twins.programs import QUICK
 from shared.contracts.release_steps import Kind, Step
@@ -170,10 +171,22 @@ def test_a_version_that_is_much_worse_but_in_time_is_undone_on_one_machine(
 @pytest.mark.parametrize("second", SECONDS)
 def test_a_good_version_that_is_cold_at_first_is_kept_on_one_machine(second: int) -> None:
     world = local_world(second)
-    world.place.late_when_cold = 0.4
+    world.place.late_when_cold = (0.4,)
     world.ask(Kind.DEPLOY, "2.0")
     release = world.ended()
     assert (release.step, steps(release)) == (Step.DONE, list(release.plan))
     assert_whole(world, version="2.0", side=DARK)
     last = [each for each in release.verdicts if each.step is Step.WATCH_HALF][-1]
     assert last.last - last.first + 1 == MINUTES
+
+
+@pytest.mark.parametrize("second", SECONDS)
+def test_a_good_version_that_is_cold_for_longer_is_watched_for_longer(second: int) -> None:
+    world = local_world(second)
+    world.place.late_when_cold = (0.3, 0.075, 0.013)
+    world.ask(Kind.DEPLOY, "2.0")
+    release = world.ended()
+    assert (release.step, steps(release)) == (Step.DONE, list(release.plan))
+    watched = [each for each in release.verdicts if each.step is Step.WATCH][-1]
+    assert watched.last - watched.first + 1 == LOCAL.watch_minutes + 1
+    assert first_warm_minute(release) == watched.last + 1, "the alarms about those minutes do not count"

@@ -54,10 +54,30 @@ def test_one_minute_with_a_stall_is_no_verdict_unless_it_breaks_the_promise(
 
 @pytest.mark.parametrize(
     ("late", "bad"),
-    [([500, 0, 0], False), ([510, 0, 0], True), ([500, 40, 0], False), ([500, 60, 0], True)],
+    [
+        ([500, 0, 0], False),
+        ([510, 0, 0], True),
+        ([500, 40, 0], False),
+        ([500, 251, 0], True),
+        ([500, 250, 125, 60, 30], False),
+        ([300, 75, 13, 0], False),
+        ([300, 75, 60], True),
+    ],
 )
-def test_late_events_of_a_cold_minute_count_only_if_they_are_most_of_it(late: list[int], bad: bool) -> None:
+def test_late_events_of_cold_minutes_count_only_if_they_are_most_or_have_not_halved(
+    late: list[int], bad: bool
+) -> None:
     assert is_bad_with_late_events(late) is bad
+
+
+def test_a_version_that_still_compiles_is_not_good_before_a_minute_keeps_the_promise() -> None:
+    enough = replace(ENOUGH, minutes=2)
+    late = [replace(each, good=1_000 - n) for n, each in zip([300, 75, 13], minutes(3, 1_000), strict=True)]
+    early = judged(late[:2], minutes(2, 9_000), enough)
+    assert (early.finding, early.warm_from) == (Finding.EARLY, 2)
+    assert early.words[0] == "7.5 % late in the last minute, 30 % in the one before: it still compiles"
+    good = judged(late, minutes(3, 9_000), enough)
+    assert (good.finding, good.warm_from) == (Finding.GOOD, 3)
 
 
 def is_bad_with_late_events(late: list[int]) -> bool:
