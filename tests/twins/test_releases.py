@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from pipelines.control.deploy.judging.few_minutes import COLD_MINUTES
+from pipelines.control.deploy.judging.warming import COLD_MINUTES
 from scripts.local.twins.versions import commit_of
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.release_steps import Step
@@ -116,9 +116,10 @@ def test_the_traffic_changes_sides_opens_both_and_goes_back(live: LiveTwins, tmp
 
 
 def _cold_minutes(release: dict[str, Any]) -> range:
-    """Minutes in which a version may be late with its tenth: a part of one, and the first whole ones."""
+    """Minutes in which a version may be late with its tenth: a part of one, and whole ones that are cold."""
     whole = -(-_end(release, Step.CANARY) // MINUTE_MS)
-    return range(_began(release, Step.CANARY) // MINUTE_MS, whole + COLD_MINUTES)
+    warm = max([whole + COLD_MINUTES, *(each["warm_from"] for each in release["verdicts"])])
+    return range(_began(release, Step.CANARY) // MINUTE_MS, warm)
 
 
 def _takes_alone(live: LiveTwins, side: str, first: Customer, others: Customer) -> None:
