@@ -2,7 +2,7 @@
 
 Which of its first minutes are cold, its events say: a good version has half as many late ones from minute to
 minute, and one that is slow has not. On a machine that two sides fill and whose memory is slow, of a good
-version's events 7.5 % were late in its second whole minute, and none in its fourth (docs/testing.md).
+version's events 7.5 % were late in its second whole minute (docs/testing.md).
 """
 
 from itertools import pairwise
