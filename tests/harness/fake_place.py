@@ -357,6 +357,16 @@ class FakePlace:
                 side.processed.append((first, last, side.version, marked))
         side.position = side.end
 
+    def _late_share(self, world: World, side: str, minute: int) -> float:
+        """Of a side's events in a minute, by how many minutes before it the side had no traffic."""
+        shares = [
+            shares_at(world, (minute - n) * MINUTE_MS)[side] for n in range(len(self.late_when_cold) + 1)
+        ]
+        if not shares[0]:
+            return _LATE
+        first = (late for late, before in zip(self.late_when_cold, shares[1:], strict=True) if not before)
+        return next(first, _LATE)
+
     def _minute(self, world: World, side: str, minute: int) -> SideMinute:
         begin = minute * MINUTE_MS
         share = shares_at(world, begin)[side]
@@ -364,11 +374,7 @@ class FakePlace:
         version, age = world.sides[side].version, minute - world.sides[side].since_ms // MINUTE_MS
         some = total // _ONE_IN
         warming = _WARMING if age <= _WARMING_MINUTES else 1.0
-        began = [
-            not shares_at(world, begin - (1 + n) * MINUTE_MS)[side] for n in range(len(self.late_when_cold))
-        ]
-        cold = self.late_when_cold[began.index(True)] if share and True in began else _LATE
-        late = int(total * cold)
+        late = int(total * self._late_share(world, side, minute))
         more = {bad: warming * (times if version == bad else 1.0) for bad, times in _MUCH_MORE.items()}
         slow = version.startswith(Bad.SLOWER)
         hidden = some if version == Bad.SLOWER_AND_DROPS else 0

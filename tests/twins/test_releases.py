@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 import pytest
 
-from pipelines.control.deploy.judging.warming import COLD_MINUTES
+from pipelines.control.deploy.judging.traffic_minutes import first_warm_minute
 from scripts.local.twins.versions import commit_of
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.release_steps import Step
+from shared.contracts.releases import Release
 from tests.harness.customer_minutes import spent_together
 from tests.harness.edge_traffic import EdgeTraffic
 from tests.harness.live_twins import LiveTwins
@@ -117,8 +119,7 @@ def test_the_traffic_changes_sides_opens_both_and_goes_back(live: LiveTwins, tmp
 
 def _cold_minutes(release: dict[str, Any]) -> range:
     """Minutes in which a version may be late with its tenth: a part of one, and whole ones that are cold."""
-    whole = -(-_end(release, Step.CANARY) // MINUTE_MS)
-    warm = max([whole + COLD_MINUTES, *(each["warm_from"] for each in release["verdicts"])])
+    warm = first_warm_minute(msgspec.convert(release, Release))
     return range(_began(release, Step.CANARY) // MINUTE_MS, warm)
 
 

@@ -80,6 +80,14 @@ def test_a_version_that_still_compiles_is_not_good_before_a_minute_keeps_the_pro
     assert (good.finding, good.warm_from) == (Finding.GOOD, 3)
 
 
+@pytest.mark.parametrize(("late", "finding"), [([300, 75, 13], Finding.GOOD), ([300, 9, 9], Finding.BAD)])
+def test_p95_of_cold_minutes_says_nothing_of_a_version(late: list[int], finding: Finding) -> None:
+    ours = [
+        replace(each, good=1_000 - n) for n, each in zip(late, minutes(3, 1_000, p95_ms=900.0), strict=True)
+    ]
+    assert judged(ours, minutes(3, 9_000), ENOUGH).finding is finding
+
+
 def is_bad_with_late_events(late: list[int]) -> bool:
     """The verdict on minutes of 1,000 events, so many of them late, beside a side that has none."""
     ours = [replace(each, good=1_000 - n) for n, each in zip(late, minutes(5, 1_000), strict=False)]
