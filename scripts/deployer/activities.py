@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from scripts.deployer.side_address import side_address
+from scripts.deployer.side_address import SideAddress, side_address
 from shared.contracts.side_weights import LOCAL
 from shared.dynamodb.activity_register import ActivityRegister
 from shared.dynamodb.client import StoreError
@@ -21,8 +21,15 @@ def activity_register(data: Path) -> Iterator[ActivityRegister]:
     Raises:
         OperatorError: if the table does not answer, also inside the block.
     """
-    address, owner = side_address(data), f"person-{getpass.getuser()}"
-    register = ActivityRegister(
+    try:
+        yield opened_register(side_address(data), f"person-{getpass.getuser()}")
+    except StoreError as error:
+        raise OperatorError(f"{error}", "`hifi doctor` shows whether a local side runs") from error
+
+
+def opened_register(address: SideAddress, owner: str) -> ActivityRegister:
+    """The register of a side; its methods raise StoreError."""
+    return ActivityRegister(
         address.table,
         address.endpoint,
         side=address.side or LOCAL,
@@ -30,7 +37,3 @@ def activity_register(data: Path) -> Iterator[ActivityRegister]:
         clock=wall_clock,
         monotonic=time.monotonic,
     )
-    try:
-        yield register
-    except StoreError as error:
-        raise OperatorError(f"{error}", "`hifi doctor` shows whether a local side runs") from error

@@ -45,7 +45,11 @@ def side_address(data: Path) -> SideAddress:
     if table:
         endpoint = os.environ.get("HIFI_DOCUMENTS_ENDPOINT")
         return SideAddress(table=table, endpoint=endpoint, side=os.environ.get("HIFI_SIDE"), local=False)
-    side = Side.load(data)
+    return local_address(Side.load(data))
+
+
+def local_address(side: Side) -> SideAddress:
+    """The address of a side on this machine, whatever the environment names."""
     return SideAddress(table=DOCUMENTS_TABLE, endpoint=side.store_url, side=side.name, local=True)
 
 

@@ -4,7 +4,7 @@ import fcntl
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Final
 
 import psutil
@@ -16,6 +16,7 @@ from scripts.local.processes.spark_programs import WORKERS
 from scripts.local.processes.supervisor import Supervisor
 from scripts.local.progress import Progress
 from scripts.local.side import Side
+from shared.contracts.diamond.activities import Action
 from shared.runtime.errors import OperatorError
 
 DRAIN_SECONDS: Final = 75
@@ -27,6 +28,9 @@ _START_SECONDS: Final = 240
 _KNOWN_SECONDS: Final = 15
 _POLL_SECONDS: Final = 1.0
 _EXECUTOR: Final = "CoarseGrainedExecutorBackend"
+
+Registered = Callable[[Action, str], AbstractContextManager[None]]
+"""Lets others know, while its block runs, that a side is scaled out or in, with a reason for people."""
 
 
 class WorkersError(OperatorError):
@@ -42,13 +46,14 @@ def running_workers(supervisor: Supervisor) -> list[str]:
     return list(supervisor.not_ended(WORKERS))
 
 
-def scale(side: Side, wanted: int, progress: Progress) -> None:
+def scale(side: Side, wanted: int, progress: Progress, registered: Registered) -> None:
     """Start workers, or drain the last ones, until as many as wanted take the driver's tasks.
 
     Args:
         side: one that runs with workers.
         wanted: 1 to the number of `WORKERS`.
         progress: gets the steps.
+        registered: lets others know of it; what it raises is raised before anything is changed.
 
     Raises:
         WorkersError: if the side has no workers, another command changes them, or an executor does not start.
@@ -58,21 +63,28 @@ def scale(side: Side, wanted: int, progress: Progress) -> None:
         raise WorkersError("this side runs all tasks in its driver", "start it with `hifi up --workers 1`")
     supervisor = Supervisor(side)
     with _alone(side):
-        if left := drained_workers(side, supervisor):
-            with progress.step(
-                f"stopping {', '.join(left)}, which a `hifi scale` that was killed has drained"
-            ):
-                _drain(side, supervisor, left)
-        running = running_workers(supervisor)
-        added = [name for name in WORKERS if name not in running][: max(0, wanted - len(running))]
-        for name in added:
-            supervisor.start_program(name)
-        if too_many := running[wanted:]:
-            with progress.step(f"draining {', '.join(too_many)}: tasks end with their batches"):
-                _drain(side, supervisor, too_many)
-        rehearsed = ": each new one rehearses first, a minute or two" if added else ""
-        with progress.step(f"waiting until {wanted} executors take tasks{rehearsed}"):
-            _wait_for_executors(side, wanted, _START_SECONDS * max(1, len(added)))
+        left = drained_workers(side, supervisor)
+        at_work = len([name for name in running_workers(supervisor) if name not in left])
+        action = Action.SCALE_IN if wanted < at_work else Action.SCALE_OUT
+        with registered(action, f"Spark workers: {at_work} to {wanted}"):
+            _change(side, supervisor, wanted, left, progress)
+
+
+def _change(side: Side, supervisor: Supervisor, wanted: int, left: Sequence[str], progress: Progress) -> None:
+    """Stop what is `left` drained, then start and drain workers, and wait for the executors."""
+    if left:
+        with progress.step(f"stopping {', '.join(left)}, which a `hifi scale` that was killed has drained"):
+            _drain(side, supervisor, left)
+    running = running_workers(supervisor)
+    added = [name for name in WORKERS if name not in running][: max(0, wanted - len(running))]
+    for name in added:
+        supervisor.start_program(name)
+    if too_many := running[wanted:]:
+        with progress.step(f"draining {', '.join(too_many)}: tasks end with their batches"):
+            _drain(side, supervisor, too_many)
+    rehearsed = ": each new one rehearses first, a minute or two" if added else ""
+    with progress.step(f"waiting until {wanted} executors take tasks{rehearsed}"):
+        _wait_for_executors(side, wanted, _START_SECONDS * max(1, len(added)))
 
 
 @contextmanager

@@ -61,8 +61,8 @@ class ScriptedObserve:
 
 
 @contextmanager
-def scripted_observe() -> Iterator[ScriptedObserve]:
-    """Serve one until the block ends."""
+def scripted_observe(port: int = 0) -> Iterator[ScriptedObserve]:
+    """Serve one until the block ends. Port 0 takes a free one."""
 
     class Handler(QuietHandler, BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -70,6 +70,6 @@ def scripted_observe() -> Iterator[ScriptedObserve]:
             body = b"{}" if found is None else msgspec.json.encode(found)
             self.respond(503 if found is None else 200, body)
 
-    with http_served(Handler) as url:
+    with http_served(Handler, port=port) as url:
         observe = ScriptedObserve(url)
         yield observe

@@ -37,7 +37,8 @@ def test_workers_are_added_killed_and_drained_while_a_side_delivers(tmp_path: Pa
     hifi = HifiProcess(live.side.root, {})
 
     def scale(workers: int) -> None:
-        done = hifi.run("scale", "--workers", str(workers), timeout=SCALE_SECONDS)
+        # Without its meter a side is not known to be stable.
+        done = hifi.run("scale", "--workers", str(workers), "--force", timeout=SCALE_SECONDS)
         assert done.returncode == 0, done.stdout + done.stderr
         assert running_workers(live.supervisor) == list(WORKERS[:workers])
 

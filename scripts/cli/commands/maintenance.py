@@ -24,7 +24,7 @@ GROUP = typer.Typer(no_args_is_help=True)
 def maintenance() -> None:
     """Say that brokers or machines of the side are being patched, so that releases and ramps wait.
 
-    Scaling does not wait: KEDA, the Cluster Autoscaler and `hifi scale` act at once.
+    `hifi scale` adds workers meanwhile and drains none; KEDA and the Cluster Autoscaler act at once.
     """
 
 

@@ -1,11 +1,13 @@
 """`hifi scale`."""
 
+from functools import partial
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
+from scripts.deployer.scaling import scaling
 from scripts.local.processes.spark_programs import WORKERS
 from scripts.local.processes.stopping import stop_signals_interrupt
 from scripts.local.processes.supervisor import Supervisor
@@ -20,13 +22,21 @@ def scale(
     workers: Annotated[
         int, typer.Option("--workers", min=1, max=len(WORKERS), help="Number of Spark workers.")
     ],
+    force: Annotated[
+        bool, typer.Option("--force", help="Drain though the side is not stable, or others act on it.")
+    ] = False,
     data: Data = DATA_DEFAULT,
 ) -> None:
-    """Add Spark workers to the local side, or drain some, while it delivers."""
+    """Add Spark workers to the local side, or drain some, while it delivers.
+
+    Maintenance and ramp-ups wait meanwhile, and lag alarms stay quiet. Workers are drained only while the
+    side is stable and no one else acts on it; otherwise it says what it would have to wait for, and ends with
+    status 1.
+    """
     side, progress = Side.load(data), Progress(Console())
     stop_signals_interrupt()
     try:
-        scale_workers(side, workers, progress)
+        scale_workers(side, workers, progress, partial(scaling, side, forced=force))
     except KeyboardInterrupt as error:
         progress.last_words("interrupted: workers that were drained are stopped; `hifi scale` again goes on")
         raise typer.Exit(INTERRUPTED) from error

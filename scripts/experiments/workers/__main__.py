@@ -6,6 +6,7 @@ partitions, plain consumer groups go through the same changes, so that both can 
 
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -14,6 +15,7 @@ import typer
 from msgspec import Struct, structs
 from rich.console import Console
 
+from scripts.deployer.scaling import scaling
 from scripts.experiments.harness.bounds import Bound
 from scripts.experiments.harness.disturbance import BEFORE_SECONDS, Disturbance, disturbed
 from scripts.experiments.harness.measure import destination_port, destination_url
@@ -158,7 +160,9 @@ def _change(change: Change, side: Side) -> Callable[[], None]:
         kill(side_processes(side.root, killed[change]))
         return lambda: _wait_for_loss_and_all(side)
     wanted = len(running_workers(supervisor)) + (1 if change is Change.ADD else -1)
-    return lambda: scale(side, wanted, Progress(Console(stderr=True)))
+    # The change before was under way a moment ago, and has made the side unstable.
+    registered = partial(scaling, side, forced=True)
+    return lambda: scale(side, wanted, Progress(Console(stderr=True)), registered)
 
 
 def _reported(run: GroupRun) -> GroupRun:

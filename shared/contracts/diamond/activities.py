@@ -41,7 +41,7 @@ class Action(StrEnum):
 
     SCALE_OUT = "scale out"
     SCALE_IN = "scale in"
-    """No process asks for either: KEDA, the Cluster Autoscaler and `hifi scale` act at once."""
+    """By `hifi scale`. KEDA and the Cluster Autoscaler register neither: they act at once."""
 
     MAINTAIN = "maintain"
     """Patch brokers or machines."""

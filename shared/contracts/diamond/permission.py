@@ -34,7 +34,8 @@ RULES: Final[Mapping[Action, _Rule]] = {
     # Latency and the way back come first: nothing may delay them.
     Action.STEP_BACK: _NEVER,
     Action.SCALE_OUT: _NEVER,
-    Action.SCALE_IN: _Rule(needs_stable=True, waits_for=_RELEASING | {Action.MAINTAIN}),
+    # A worker that makes the side unstable is taken away by a person.
+    Action.SCALE_IN: _Rule(needs_stable=True, waits_for=_RELEASING | {Action.MAINTAIN}, forcible=True),
     # AWS patches when it wants; a person waits for what a patch would disturb.
     Action.MAINTAIN: _Rule(
         needs_stable=False, waits_for=_RELEASING | _SCALING | {Action.RAMP_STEP}, forcible=True

@@ -2,7 +2,7 @@
 
 import fcntl
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from http.server import BaseHTTPRequestHandler
 from io import StringIO
 from pathlib import Path
@@ -20,12 +20,18 @@ from scripts.local.processes.supervisor import SupervisorError
 from scripts.local.progress import Progress
 from scripts.local.side import Side
 from scripts.local.workers import WorkersError, scale
+from shared.contracts.diamond.activities import Action
 from shared.runtime.metrics import SparkMetric
 from shared.runtime.process_id import own_process_id
 from tests.harness.http_server import QuietHandler, http_served
 from tests.harness.waiting import eventually
 
 _QUIET = Progress(Console(file=StringIO()))
+
+
+def _registered(action: Action, reason: str) -> AbstractContextManager[None]:
+    """Of what is refused before."""
+    raise AssertionError(f"{action} was registered: {reason}")
 
 
 @contextmanager
@@ -57,7 +63,7 @@ def test_an_answer_that_is_none_is_not_taken_for_no_executor(tmp_path: Path, ans
 
 def test_a_side_whose_driver_runs_all_tasks_names_the_option_that_changes_that(tmp_path: Path) -> None:
     with pytest.raises(WorkersError, match=r"in its driver.*`hifi up --workers 1`"):
-        scale(Side(root=tmp_path), 2, _QUIET)
+        scale(Side(root=tmp_path), 2, _QUIET, _registered)
 
 
 def test_two_commands_do_not_change_the_workers_at_once(tmp_path: Path) -> None:
@@ -66,7 +72,7 @@ def test_two_commands_do_not_change_the_workers_at_once(tmp_path: Path) -> None:
     with (side.run / "scale.lock").open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         with pytest.raises(WorkersError, match="another `hifi scale`"):
-            scale(side, 2, _QUIET)
+            scale(side, 2, _QUIET, _registered)
 
 
 def test_a_note_of_drained_workers_does_not_hide_that_the_side_does_not_answer(tmp_path: Path) -> None:
@@ -74,4 +80,4 @@ def test_a_note_of_drained_workers_does_not_hide_that_the_side_does_not_answer(t
     side.create()
     (side.run / "drained.json").write_bytes(msgspec.json.encode({WORKERS[0]: own_process_id()}))
     with pytest.raises(SupervisorError, match="does not answer"):
-        scale(side, 1, _QUIET)
+        scale(side, 1, _QUIET, _registered)

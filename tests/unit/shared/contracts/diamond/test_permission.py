@@ -64,10 +64,10 @@ def test_every_action_has_a_rule_and_a_row() -> None:
     assert set(RULES) == set(TABLE) == set(Action)
 
 
-def test_an_operators_fix_goes_through_and_nothing_else_can_be_forced_but_maintenance() -> None:
+def test_an_operator_forces_a_fix_maintenance_and_a_drain_of_workers_and_nothing_else() -> None:
     busy = [activity(action) for action in Action]
     forced = {action for action in Action if not reasons_to_wait(action, busy, UNSTABLE, forced=True)}
-    assert forced == {Action.PUBLISH, Action.MAINTAIN, Action.STEP_BACK, Action.SCALE_OUT}
+    assert forced == {Action.PUBLISH, Action.MAINTAIN, Action.SCALE_IN, Action.STEP_BACK, Action.SCALE_OUT}
 
 
 def test_who_asks_later_lets_an_older_wish_go_first_that_it_would_hold_up() -> None:
