@@ -5,6 +5,7 @@ prove at full size what another proves at a small one; otherwise `test`.
 """
 
 import os
+import signal
 import time
 from collections.abc import Iterator
 from functools import cache
@@ -45,6 +46,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Check properties on more examples in the proof tier."""
+    # Asked to end, a run ends its brokers and sides, as at Ctrl-C.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     settings.load_profile("test" if config.getoption("--tier") == "test" else "proof")
 
 
