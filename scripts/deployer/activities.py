@@ -7,8 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from scripts.deployer.side_address import SideAddress, side_address
+from shared.contracts.diamond.activities import Action, Activity
+from shared.contracts.diamond.stability import Stability
 from shared.contracts.side_weights import LOCAL
-from shared.dynamodb.activity_register import ActivityRegister
+from shared.dynamodb.activity_register import LEASE_SECONDS, ActivityRegister, Waits
 from shared.dynamodb.client import StoreError
 from shared.runtime.clock import wall_clock
 from shared.runtime.errors import OperatorError
@@ -37,3 +39,25 @@ def opened_register(address: SideAddress, owner: str) -> ActivityRegister:
         clock=wall_clock,
         monotonic=time.monotonic,
     )
+
+
+def begun_or_refused(  # noqa: PLR0913  # what, why and how
+    register: ActivityRegister,
+    action: Action,
+    reason: str,
+    health: Stability,
+    *,
+    forced: bool,
+    lease_seconds: float = LEASE_SECONDS,
+) -> Activity:
+    """Begin an action, for a person who does not wait for it; arguments as of `ActivityRegister.begin`.
+
+    Raises:
+        OperatorError: if it would have to wait; no wish is left.
+        StoreError: if the table does not answer.
+    """
+    found = register.begin(action, reason, health, lease_seconds=lease_seconds, forced=forced)
+    if isinstance(found, Waits):
+        register.withdraw(action)
+        raise OperatorError(f"not begun: {'; '.join(found.reasons)}", "try again later, or --force")
+    return found

@@ -6,13 +6,12 @@ from contextlib import ExitStack, contextmanager
 
 import httpx
 
-from scripts.deployer.activities import opened_register
+from scripts.deployer.activities import begun_or_refused, opened_register
 from scripts.deployer.side_address import local_address
 from scripts.local.side import Side
 from scripts.terminal import err, printable
-from shared.contracts.diamond.activities import Action, Activity
+from shared.contracts.diamond.activities import Action
 from shared.contracts.diamond.stability import SILENT, Stability
-from shared.dynamodb.activity_register import ActivityRegister, Waits
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.kept_activity import kept_activity
 from shared.runtime.errors import OperatorError
@@ -38,7 +37,7 @@ def scaling(side: Side, action: Action, reason: str, *, forced: bool) -> Iterato
     with ExitStack() as kept:
         try:
             health = _stability(side) if action is Action.SCALE_IN else SILENT  # is not asked for
-            begun = _begun(register, action, reason, health, forced=forced)
+            begun = begun_or_refused(register, action, reason, health, forced=forced)
         except StoreError as error:
             if action is Action.SCALE_IN and not forced:
                 raise OperatorError(f"not begun: {error}", "`hifi doctor` says why, or --force") from error
@@ -46,16 +45,6 @@ def scaling(side: Side, action: Action, reason: str, *, forced: bool) -> Iterato
         else:
             kept.enter_context(kept_activity(register, begun))
         yield
-
-
-def _begun(
-    register: ActivityRegister, action: Action, reason: str, health: Stability, *, forced: bool
-) -> Activity:
-    found = register.begin(action, reason, health, forced=forced)
-    if isinstance(found, Waits):
-        register.withdraw(action)
-        raise OperatorError(f"not begun: {'; '.join(found.reasons)}", "try again later, or --force")
-    return found
 
 
 def _stability(side: Side) -> Stability:

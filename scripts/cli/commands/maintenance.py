@@ -7,14 +7,13 @@ import typer
 from rich.text import Text
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
-from scripts.deployer.activities import activity_register
+from scripts.deployer.activities import activity_register, begun_or_refused
 from scripts.deployer.side_address import side_observe_url, stability_of
 from scripts.scorecard.observe_client import query_observe
 from scripts.terminal import err, out, plain_table, printable
 from scripts.time_args import duration_seconds, utc_text
 from shared.contracts.diamond.activities import Action, Activity, Actor, UnderWay
 from shared.contracts.diamond.stability import Stability
-from shared.dynamodb.activity_register import Waits
 from shared.runtime.errors import OperatorError, UsageError
 
 GROUP = typer.Typer(no_args_is_help=True)
@@ -44,12 +43,9 @@ def begin(
     except ValueError as error:
         raise UsageError(f"--for: {error}") from error
     with activity_register(data) as register:
-        found = register.begin(
-            Action.MAINTAIN, reason, stability_of(data), lease_seconds=seconds, forced=force
+        begun_or_refused(
+            register, Action.MAINTAIN, reason, stability_of(data), forced=force, lease_seconds=seconds
         )
-        if isinstance(found, Waits):
-            register.withdraw(Action.MAINTAIN)
-            raise OperatorError(f"not begun: {'; '.join(found.reasons)}", "try again later, or --force")
     err().print(f"[dim]begun; `hifi maintenance end` ends it, or it ends in {lasting}[/]")
 
 
