@@ -23,7 +23,8 @@ class Reservation:
         """Hold `count` bytes more.
 
         Raises:
-            Exception: the budget's refusal: it is used up and no older request could be evicted.
+            Exception: the budget's refusal: it is used up and no older request could be evicted, or this one
+                was evicted and has not ended yet.
         """
         self._budget.make_room(count, self)
         self._budget.held += count
@@ -87,8 +88,11 @@ class BodyBudget:
         """Evict incomplete requests, oldest first, until `count` bytes are free.
 
         Raises:
-            Exception: the refusal: all bytes left belong to complete bodies or to `asking`.
+            Exception: the refusal: all bytes left belong to complete bodies or to `asking`, or `asking` was
+                evicted: what it held is another's now, and it could not be made to give way again.
         """
+        if asking.evicted:
+            raise self._refusal()
         while self.held + count > self._limit:
             oldest = next((each for each in self._reading if each.bytes or each is asking), asking)
             if oldest is asking:

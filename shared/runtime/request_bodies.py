@@ -158,7 +158,7 @@ class _Body:
         message = await self._receive()
         self._read += len(message.get("body", b""))
         self._more = bool(message.get("more_body", False))
-        if not self._more:
+        if message["type"] == "http.request" and not self._more:
             self.reservation.complete()
         return message
 

@@ -61,6 +61,8 @@ class BodyReader:
                     reservation.complete()
             except TimeoutError as error:
                 raise _gave_way() if reservation.evicted else self._too_slow() from error
+            if reservation.evicted:  # while its last piece was read
+                raise _gave_way()
             yield body
 
     async def _read(self, receive: Receive, decoder: Decompressor, reservation: Reservation) -> bytes:

@@ -86,3 +86,21 @@ def test_too_much_is_refused_by_its_declaration_alone() -> None:
 def test_a_client_that_leaves_gets_no_reply() -> None:
     with pytest.raises(ClientGoneError):
         read([b"{"], ends=False)
+
+
+def test_a_body_that_is_evicted_while_its_last_piece_comes_is_refused() -> None:
+    """Its bytes are no longer counted, so that it must not be kept."""
+    budget = BodyBudget(LIMIT, no_memory_left)
+
+    async def last_piece() -> dict[str, Any]:
+        budget.evict_oldest()
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def whole() -> None:
+        reader = BodyReader(limit=LIMIT, seconds=60, budget=budget)
+        async with reader.body(last_piece, decompressor(""), ""):
+            pass
+
+    with pytest.raises(RefusedError) as caught:
+        asyncio.run(whole())
+    assert caught.value.status == 503
