@@ -1,16 +1,14 @@
-"""uvicorn's HTTP/1.1 protocol with bounds on everything that is not a body: heads, trailers, chunk framing,
-and answers that are not read.
+"""uvicorn's HTTP/1.1 protocol with bounds on everything that is not a body: heads, trailers, chunk framing.
 
 The parser keeps names and values until a header is complete, and uvicorn keeps headers until the request
-ends, trailers included. Without bounds one connection could fill the memory before any key is looked at. What
-a client does not read of an answer is kept, too, and a connection that is closed waits for it.
+ends, trailers included. Without bounds one connection could fill the memory before any key is looked at.
 """
 
 import asyncio
 import re
 from typing import Any, Final
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from shared.runtime.idle_connections import IdleBoundedProtocol
 
 MAX_HEAD_BYTES: Final = 64 * 1024
 """Request line and headers of one request; as many again for its trailers and chunk framing."""
@@ -20,12 +18,6 @@ MAX_HEADERS: Final = 128
 
 MAX_FRAMING_PER_CHUNK: Final = 64
 """Bytes of size line and extensions that each chunk adds to what framing may take."""
-
-UNREAD_SECONDS: Final = 60.0
-"""How long a client may read nothing of an answer that waits for it; then its connection is dropped.
-
-It is long, because the kernel takes more only once the client has read a good part of what the kernel holds.
-"""
 
 ABORT: Final = "hifi.abort"
 """Among the extensions of a scope: a function that drops the connection, whatever is still to be sent."""
@@ -51,7 +43,7 @@ def without_upgrade(head: bytes) -> bytes:
     return _UPGRADE.sub(rb"\1x-ignored-upgrade:", head, count=1)
 
 
-class BoundedProtocol(HttpToolsProtocol):
+class BoundedProtocol(IdleBoundedProtocol):
     """Ends a connection with a head or framing that is too large (431), or a head that is too slow (408)."""
 
     head_timeout: float
@@ -69,13 +61,8 @@ class BoundedProtocol(HttpToolsProtocol):
     _began = False
     """Whether a request began within the bytes that are being parsed."""
 
-    _in_head = False
     _in_message = False
     _deadline: asyncio.TimerHandle | None = None
-    _unread = 0
-    """Bytes of answers that waited for the client when that was last looked at."""
-
-    _unread_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         """See asyncio.Protocol."""
@@ -85,18 +72,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """See asyncio.Protocol."""
         self._clear_deadline()
-        self._forget_unread()
         super().connection_lost(exc)
-
-    def pause_writing(self) -> None:
-        """See asyncio.Protocol: the client does not read what it was sent."""
-        super().pause_writing()
-        self._watch_unread()
-
-    def resume_writing(self) -> None:
-        """See asyncio.Protocol."""
-        self._forget_unread()
-        super().resume_writing()
 
     def on_message_begin(self) -> None:
         """Called by the parser, as all that begins with `on_`."""
@@ -155,7 +131,9 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """uvicorn's answer to what the parser refuses; ours where a bound was the reason."""
-        if self._parsed > MAX_HEAD_BYTES or self._fields > MAX_HEADERS:
+        if self._owes_an_answer():
+            self.transport.abort()
+        elif self._parsed > MAX_HEAD_BYTES or self._fields > MAX_HEADERS:
             self._refuse(_TOO_LARGE)
         else:
             super().send_400_response(msg)
@@ -165,6 +143,12 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._parsed > MAX_HEAD_BYTES or self._fields > MAX_HEADERS:
             raise HeadTooLargeError  # the parser stops, and uvicorn calls send_400_response
 
+    def _owes_an_answer(self) -> bool:
+        """Whether a request before this one has none yet: what is sent now would be taken for it."""
+        if self._in_message and not self._in_head:
+            return bool(self.pipeline)
+        return self.cycle is not None and not self.cycle.response_complete
+
     def _set_deadline(self) -> None:
         self._deadline = self.loop.call_later(self.head_timeout, self._refuse, _TOO_SLOW)
 
@@ -173,25 +157,12 @@ class BoundedProtocol(HttpToolsProtocol):
             self._deadline.cancel()
             self._deadline = None
 
-    def _watch_unread(self) -> None:
-        self._unread = self.transport.get_write_buffer_size()
-        self._unread_timer = self.loop.call_later(UNREAD_SECONDS, self._drop_unless_it_reads)
-
-    def _drop_unless_it_reads(self) -> None:
-        left = self.transport.get_write_buffer_size()
-        if left >= self._unread > 0:
-            self.transport.abort()
-        elif left:
-            self._watch_unread()
-
-    def _forget_unread(self) -> None:
-        if self._unread_timer is not None:
-            self._unread_timer.cancel()
-            self._unread_timer = None
-
     def _refuse(self, status: bytes) -> None:
         self._clear_deadline()
         if self.transport.is_closing():
+            return
+        if self._owes_an_answer():
+            self.transport.abort()
             return
         if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
             head = b"HTTP/1.1 " + status + b"\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"

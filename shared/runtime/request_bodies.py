@@ -147,11 +147,14 @@ class _Body:
         """Whether the client has sent all: otherwise it could keep the connection busy after its answer."""
         if self._announced and not self._read:
             return False
-        most = self._read + _DISCARDED_BYTES
-        with suppress(TimeoutError):
-            async with asyncio.timeout_at(self._until) as self._ending:
-                while self._more and self._read <= most:
-                    await self._next()
+        most, whole = self._read + _DISCARDED_BYTES, self._ending
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(self._until) as self._ending:
+                    while self._more and self._read <= most:
+                        await self._next()
+        finally:
+            self._ending = whole  # one that is over cannot be ended again
         return not self._more
 
     async def _next(self) -> Message:

@@ -12,7 +12,7 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from pipelines.control.observe.api.http_server import served
-from shared.runtime import http_protocol
+from shared.runtime import idle_connections
 from shared.runtime.request_bodies import BodyRefusedError, BoundedBodies
 from tests.harness.service_process import request
 
@@ -215,7 +215,7 @@ def test_clients_that_do_not_read_their_answers_leave_the_memory_to_others(port:
 def test_a_client_that_reads_nothing_of_its_answer_is_dropped_and_one_that_reads_slowly_is_not(
     port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_protocol, "UNREAD_SECONDS", 5.0)
+    monkeypatch.setattr(idle_connections, "UNREAD_SECONDS", 5.0)
     with ExitStack() as stack:
         idle, slow = (
             stack.enter_context(socket.create_connection((_HOST, port), timeout=30)) for _ in range(2)
@@ -227,7 +227,7 @@ def test_a_client_that_reads_nothing_of_its_answer_is_dropped_and_one_that_reads
         while not read.endswith(b"0\r\n\r\n") and (piece := slow.recv(131_072)):
             read += piece
             time.sleep(len(piece) / _SLOWLY)
-        assert time.monotonic() - began > http_protocol.UNREAD_SECONDS
+        assert time.monotonic() - began > idle_connections.UNREAD_SECONDS
         assert read.count(b"x") >= _LARGE, "it had all of it"
         for _ in (slow, idle):
             assert request(port, "GET", "/answered", seconds=_SECONDS).status == 200

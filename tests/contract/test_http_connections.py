@@ -1,0 +1,182 @@
+"""Connections of hifi's HTTP servers that send what no request needs, or read nothing, on real sockets."""
+
+import asyncio
+import gc
+import socket
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Final
+
+import pytest
+import uvicorn
+from fastapi import FastAPI, Response
+
+from shared.runtime import idle_connections
+from shared.runtime.http_protocol import BoundedProtocol
+from shared.runtime.uvicorn_config import server_config
+from tests.harness.service_process import HOST
+from tests.harness.waiting import eventually
+
+_IDLE_SECONDS: Final = 1
+_HEAD_SECONDS: Final = 1.0
+_SLOW_SECONDS: Final = 3.0
+"""Longer than an idle connection is kept, and than a head may take."""
+
+_UNREAD_SECONDS: Final = 1.0
+_LONG_SECONDS: Final = 120
+_SECONDS: Final = 60.0
+"""For what comes at once, on a busy machine too."""
+
+_KERNEL_BYTES: Final = 4_096
+_ANSWER: Final = b"x" * 60_000
+"""More than the kernel takes, and less than makes the server wait for its client."""
+
+_GET: Final = b"GET /%b HTTP/1.1\r\nhost: x\r\n\r\n"
+_POST: Final = b"POST /%b HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n"
+
+
+@contextmanager
+def _serving(idle_seconds: int) -> Iterator[int]:
+    app = FastAPI()
+
+    @app.post("/refuse")
+    async def refuse() -> Response:
+        return Response(status_code=401)
+
+    @app.get("/quick")
+    async def quick() -> int:
+        return 1
+
+    @app.get("/slow")
+    async def slow() -> int:
+        await asyncio.sleep(_SLOW_SECONDS)
+        return 2
+
+    @app.get("/large")
+    async def large() -> Response:
+        return Response(_ANSWER)
+
+    @app.get("/last")
+    async def last() -> Response:
+        return Response(_ANSWER, headers={"connection": "close"})
+
+    with socket.create_server((HOST, 0), backlog=128) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _KERNEL_BYTES)
+        config = server_config(
+            app, lifespan="off", timeout_keep_alive=idle_seconds, drain_seconds=1, head_seconds=_HEAD_SECONDS
+        )
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
+        thread.start()
+        try:
+            yield int(listening.getsockname()[1])
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """Of a server that closes connections that are idle for a second."""
+    with _serving(_IDLE_SECONDS) as found:
+        yield found
+
+
+def _connected(port: int) -> socket.socket:
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _KERNEL_BYTES)
+    connection.settimeout(_SECONDS)
+    connection.connect((HOST, port))
+    return connection
+
+
+def _until_closed(connection: socket.socket) -> bytes:
+    received = b""
+    with suppress(ConnectionError):
+        while piece := connection.recv(65_536):
+            received += piece
+    return received
+
+
+@pytest.mark.parametrize("rest", [b"x", b"x" * 1_000], ids=["a part", "all of it"])
+def test_the_body_of_a_request_that_has_its_answer_keeps_no_connection_open(port: int, rest: bytes) -> None:
+    with _connected(port) as client:
+        client.sendall(_POST % (b"refuse", 1_000))
+        assert client.recv(65_536).startswith(b"HTTP/1.1 401")
+        client.sendall(rest)
+        assert _until_closed(client) == b""
+
+
+def test_an_empty_line_keeps_no_connection_open(port: int) -> None:
+    with _connected(port) as client:
+        client.sendall(_GET % b"quick")
+        assert client.recv(65_536).startswith(b"HTTP/1.1 200")
+        client.sendall(b"\r\n")
+        assert _until_closed(client) == b""
+
+
+def test_a_new_request_keeps_its_connection_open_while_it_is_answered(port: int) -> None:
+    with _connected(port) as client:
+        for _ in range(2):
+            client.sendall(_GET % b"slow")
+            assert client.recv(65_536).endswith(b"\r\n\r\n2")
+
+
+def test_a_request_whose_head_began_before_the_last_answer_is_answered_too(port: int) -> None:
+    request = _GET % b"slow"
+    with _connected(port) as client:
+        client.sendall(_GET % b"quick" + request[:5])
+        assert client.recv(65_536).endswith(b"\r\n\r\n1")
+        client.sendall(request[5:])
+        assert client.recv(65_536).endswith(b"\r\n\r\n2")
+
+
+@pytest.mark.parametrize(
+    "next_one",
+    [b"no request\r\n\r\n", b"GET / HTTP/1.1\r\n" + b"x: y\r\n" * 200, b"GET / HTTP/1.1\r\n"],
+    ids=["malformed", "too large", "too slow"],
+)
+def test_what_is_said_of_a_request_is_never_taken_for_the_answer_to_the_one_before(
+    port: int, next_one: bytes
+) -> None:
+    with _connected(port) as client:
+        client.sendall(_GET % b"slow" + next_one)
+        assert _until_closed(client) == b""
+
+
+def test_requests_that_are_sent_together_are_answered_in_their_order(port: int) -> None:
+    with _connected(port) as client:
+        client.sendall(_GET % b"slow" + _GET % b"quick")
+        answers = _until_closed(client)
+    assert [each[-1:] for each in answers.split(b"HTTP/1.1 200")[1:]] == [b"2", b"1"]
+
+
+@pytest.mark.parametrize("path", [b"large", b"last"], ids=["kept open", "closed"])
+def test_a_client_that_does_not_read_the_end_of_its_answer_is_dropped(
+    port: int, path: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(idle_connections, "UNREAD_SECONDS", _UNREAD_SECONDS)
+    with _connected(port) as client:
+        client.sendall(_GET % path)
+        eventually(lambda: not _connections(), _SECONDS, "the server drops the connection")
+        assert _until_closed(client).count(b"x") < len(_ANSWER)
+
+
+def test_a_connection_that_is_reset_leaves_nothing_in_memory() -> None:
+    with _serving(_LONG_SECONDS) as port:
+        for _ in range(20):
+            with _connected(port) as client:
+                client.sendall(_GET % b"quick")
+                assert client.recv(65_536).startswith(b"HTTP/1.1 200")
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        eventually(lambda: not _connections(), _SECONDS, "nothing of them is left")
+
+
+def _connections() -> int:
+    """Connections that this process has in memory."""
+    gc.collect()
+    time.sleep(0.05)
+    return sum(issubclass(type(each), BoundedProtocol) for each in gc.get_objects())
