@@ -1,13 +1,19 @@
 """collect as an ASGI application: routing, responses, and the answer to unexpected errors."""
 
 import asyncio
+from collections.abc import Callable
 from time import perf_counter
-from typing import Any
+from typing import Any, Final
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from pipelines.data.collect.asgi_responses import Send, send_and_drain, send_response
+from pipelines.data.collect.asgi_responses import (
+    Send,
+    send_and_drain,
+    send_response,
+    send_until_taken,
+)
 from pipelines.data.collect.bodies.body import ClientGoneError, Receive
 from pipelines.data.collect.errors import RefusedError, unavailable, unread
 from pipelines.data.collect.handler import EventsHandler
@@ -16,6 +22,7 @@ from pipelines.data.collect.openapi import document
 from pipelines.data.collect.readiness import Readiness
 from pipelines.data.collect.responses import Response, leaves_unread, problem_response
 from shared.cloudevents.refusal import Refusal
+from shared.runtime.http_protocol import ABORT
 from shared.runtime.logging import get_logger
 
 Scope = dict[str, Any]
@@ -23,6 +30,9 @@ Scope = dict[str, Any]
 _log = get_logger(__name__)
 _EVENTS = "/v1/events"
 _BUSY_SECONDS = 1
+_LARGE_BYTES: Final = 64 * 1024
+"""The server takes an answer up to this size over at once, and waits for no client."""
+
 _UNEXPECTED = Refusal("unexpected error", "$", "send the same request again; report it if it persists")
 _GET = "GET, HEAD"
 _METRICS = "/metrics"
@@ -57,7 +67,7 @@ class CollectApp:
         request = dict(scope["headers"])
         try:
             if scope["path"] == _EVENTS and scope["method"] == "POST":
-                await self._events(request, receive, send)
+                await self._events(scope, request, receive, send)
             else:
                 await send_response(send, self._respond(scope["path"], scope["method"]))
         except RefusedError as error:
@@ -68,12 +78,15 @@ class CollectApp:
         except ClientGoneError:
             self._metrics.abandoned.inc()
 
-    async def _events(self, request: dict[bytes, bytes], receive: Receive, send: Send) -> None:
+    async def _events(self, scope: Scope, request: dict[bytes, bytes], receive: Receive, send: Send) -> None:
         began = perf_counter()
         self._in_flight += 1
         try:
             response = await self._handle(request, receive)
-            await send_response(send, response)
+            if len(response.body) > _LARGE_BYTES:
+                await self._send_large(send, response, scope["extensions"][ABORT])
+            else:
+                await send_response(send, response)
             self._metrics.requests.labels(response.status).inc()
             self._metrics.request_seconds.observe(perf_counter() - began)
         except RefusedError as error:
@@ -81,6 +94,12 @@ class CollectApp:
             raise
         finally:
             self._in_flight -= 1
+
+    async def _send_large(self, send: Send, response: Response, drop: Callable[[], None]) -> None:
+        """Send an answer that counts as a body does: unread, it is dropped when others need its memory."""
+        with self._handler.bodies.budget.reserved(drop) as held:
+            held.grow(len(response.body))
+            await send_until_taken(send, response)
 
     async def _handle(self, request: dict[bytes, bytes], receive: Receive) -> Response:
         if self._in_flight > self._max_requests and not self._handler.bodies.budget.evict_oldest():

@@ -20,6 +20,13 @@ async def send_response(send: Send, response: Response) -> None:
     await send({"type": "http.response.body", "body": response.body})
 
 
+async def send_until_taken(send: Send, response: Response) -> None:
+    """Send a response, and return when little of it still waits for its client."""
+    await send(_head(response))
+    await send({"type": "http.response.body", "body": response.body, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})  # the server waits before each part
+
+
 async def send_and_drain(send: Send, receive: Receive, response: Response) -> None:
     """Send a response to a client that is still sending its body, then close the connection.
 

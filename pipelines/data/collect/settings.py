@@ -46,6 +46,7 @@ class CollectSettings(SideSettings):
     bodies_bytes: int = Field(
         64 * 1024 * 1024,
         ge=MAX_BODY_BYTES,
-        description="Bytes that all request bodies may take together, after decompression; beyond that "
-        "the request that has been incomplete for longest gets 503.",
+        description="Bytes that all request bodies may take together, after decompression, and large answers "
+        "that wait for their clients; beyond that the request that has been incomplete for longest gets "
+        "503, or the answer that has waited for longest is dropped with its connection.",
     )

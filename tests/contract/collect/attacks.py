@@ -124,19 +124,37 @@ def places(port: int, _: float) -> None:
     _hold(port, head("/v1/events", KEY, EVENT, "content-length: 100") + b"{", count)
 
 
+def unread_answers(port: int, share: float) -> None:
+    """400 connections with six requests each, whose answers of a megabyte are not read.
+
+    The kernel takes four of each, and one costs collect 25 ms.
+    """
+    body = gzip.compress(b"[" + b"0," * 9_999 + b"0]")
+    begin = head("/v1/events", KEY, BATCH, "content-encoding: gzip", f"content-length: {len(body)}")
+    count = round(share * 400)
+    _hold(port, 6 * (begin + body), count, seconds=0.2 * count, receive_bytes=4_096)
+
+
 def _reply(port: int, request: bytes) -> bytes:
     with socket.create_connection((HOST, port), timeout=120) as connection:
         connection.sendall(request)
         return connection.recv(4096)
 
 
-def _hold(port: int, begin: bytes, count: int) -> None:
+def _hold(
+    port: int, begin: bytes, count: int, *, seconds: float = 3, receive_bytes: int | None = None
+) -> None:
+    """Open connections that send `begin` and read nothing; the kernel takes `receive_bytes` for each."""
     with ExitStack() as held:
         for _ in range(count):
-            connection = held.enter_context(socket.create_connection((HOST, port), timeout=90))
+            connection = held.enter_context(socket.socket())
+            connection.settimeout(90)
+            if receive_bytes is not None:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+            connection.connect((HOST, port))
             with suppress(OSError):
                 connection.sendall(begin)
-        time.sleep(3)
+        time.sleep(seconds)
 
 
 ATTACKS: Final[Mapping[str, Callable[[int, float], None]]] = {
@@ -152,6 +170,7 @@ ATTACKS: Final[Mapping[str, Callable[[int, float], None]]] = {
     "too many events": too_many_events,
     "deep events": deep_events,
     "every place": places,
+    "unread answers": unread_answers,
 }
 
 
