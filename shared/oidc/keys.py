@@ -61,7 +61,7 @@ class KeyCache:
         if known is None:
             asked = self._wait_for_read()
         elif self._monotonic() - self._read_at > FRESH_SECONDS and self._one_reads.acquire(blocking=False):
-            self._behind(self._read_and_release)
+            self._read_behind()
         known = known or self._known(kid)
         if known is not None:
             return known
@@ -74,6 +74,13 @@ class KeyCache:
         if kid is None:
             return keys[0] if len(keys) == 1 else None
         return next((key for key in keys if key.kid == kid), None)
+
+    def _read_behind(self) -> None:
+        try:
+            self._behind(self._read_and_release)
+        except BaseException:  # as when no thread can be started
+            self._one_reads.release()
+            raise
 
     def _read_and_release(self) -> None:
         try:

@@ -149,6 +149,6 @@ class Task:
 
     def _raise_defects(self) -> None:
         for future in self._running:
-            if future.done() and not future.cancelled():
+            if future.done():  # a cancelled one too: its events would never be settled
                 future.result()
         self._running = [future for future in self._running if not future.done()]

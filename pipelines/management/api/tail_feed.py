@@ -123,10 +123,10 @@ class TailFeed:
         watcher = Watcher((tenant, pipe))
         with self._lock:
             self._refuse_too_many(tenant)
-            others = self._watchers.get(watcher.watched, ())
-            self._watchers = {**self._watchers, watcher.watched: (*others, watcher)}
             if self._reader is None:
                 self._start()
+            others = self._watchers.get(watcher.watched, ())
+            self._watchers = {**self._watchers, watcher.watched: (*others, watcher)}
         return watcher
 
     def leave(self, watcher: Watcher) -> None:

@@ -124,3 +124,20 @@ def test_an_issuer_that_hangs_holds_a_few_requests_only(issuer: Issuer) -> None:
     assert sorted(map(str, said)) == sorted(
         ["the issuer's keys are being read"] * 8 + [str(issuer.keys[0].kid)] * 4
     )
+
+
+def test_keys_are_read_again_although_no_thread_could_be_started_for_it_once(issuer: Issuer) -> None:
+    starts = iter([RuntimeError("can't start new thread"), None])
+
+    def behind(work: Callable[[], None]) -> None:
+        if error := next(starts):
+            raise error
+        work()
+
+    cache = KeyCache(issuer.read, lambda: issuer.now, behind)
+    known = issuer.keys[0].kid
+    cache.find(known)
+    issuer.now = FRESH_SECONDS + 1
+    with pytest.raises(RuntimeError):
+        cache.find(known)
+    assert cache.find(known).kid == known and issuer.reads == 2
