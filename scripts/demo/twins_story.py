@@ -2,8 +2,8 @@
 
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import Final
 
 from rich.console import RenderableType
@@ -17,17 +17,24 @@ from scripts.local.side import Side
 from scripts.local.twins.broker_restart import restart_broker
 from scripts.local.twins.place import Twins
 from scripts.local.twins.versions import commit_of
+from scripts.local.warmup.warmup import WARM_P95_MS
+from scripts.scorecard.both_sides import spent_together
 from scripts.scorecard.observe_client import ObserveError, query_observe
 from shared.contracts.diamond.activities import Action, Activity
+from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.release_steps import Kind, Step
 from shared.contracts.releases import Release
-from shared.contracts.scorecard import DayCard
+from shared.contracts.scorecard import MinuteFigures
 from shared.dynamodb.activity_register import ActivityRegister
 from shared.runtime.clock import wall_clock
 from shared.runtime.errors import OperatorError
 
 _TENANT: Final = "demo"
 _STEADY_SECONDS: Final = 15.0
+_WARM_SECONDS: Final = 30.0
+"""For so long each p95 must be as low as at the end of a warm-up, before a version is released."""
+
+_MOST_WARM_SECONDS: Final = 900.0
 _RELEASE_SECONDS: Final = 1_800.0
 _LOOK_SECONDS: Final = 1.0
 _PATCH: Final = "a patch of the brokers"
@@ -43,15 +50,31 @@ class Story:
 
     def __init__(self, twins: Twins) -> None:
         self._twins, self._client = twins, DeployerClient(twins.root, wall_clock)
-        self._spent: dict[str, set[int]] = {side.name: set() for side in twins.sides}
+        self._cards: dict[tuple[str, int], MinuteFigures] = {}
+        """The last known card of each side and minute."""
+
+        self._since = self._judged_from = wall_clock() // MINUTE_MS
+        """Epoch minutes."""
+
+        self._slow_at = time.monotonic()
         self.chapter = "events flow through one side"
         self.problem: OperatorError | None = None
         self._stopped = threading.Event()
 
     @property
     def spent(self) -> int:
-        """Minutes of the demo's customer that broke a promise, on either side."""
-        return len(set().union(*self._spent.values()))
+        """Minutes that broke a promise of the customer, by both sides' cards, once the first was warm."""
+        return sum(minute >= self._judged_from for minute in self._spent_minutes())
+
+    @property
+    def spent_cold(self) -> int:
+        """Those before."""
+        return sum(minute < self._judged_from for minute in self._spent_minutes())
+
+    def arrived(self, p95_ms: int | None) -> None:
+        """Take in the p95 of the events since the last figures; None if none arrived."""
+        if p95_ms is None or p95_ms >= WARM_P95_MS:
+            self._slow_at = time.monotonic()
 
     def sides(self) -> RenderableType:
         """Both sides as the deployer sees them."""
@@ -60,7 +83,7 @@ class Story:
     def run(self) -> None:
         """Release the last commit, patch the brokers of the side that is dark then, and switch back."""
         try:
-            self._steady()
+            self._until_warm()
             self._release(Kind.DEPLOY, commit_of("HEAD"))
             self._patch_brokers()
             self._release(Kind.SWITCH)
@@ -79,6 +102,21 @@ class Story:
         self._look()
         if self._stopped.wait(_LOOK_SECONDS):
             raise _StoppedError
+
+    def _spent_minutes(self) -> Sequence[int]:
+        return spent_together(card for card in self._cards.values() if card.settled)
+
+    def _until_warm(self) -> None:
+        """A side that still compiles has no time for a second one, and no person would release beside it."""
+        until = time.monotonic() + _MOST_WARM_SECONDS
+        warm = f"p95 below {WARM_P95_MS} ms for {_WARM_SECONDS:.0f} s"
+        self.chapter = f"events flow through one side, until it is warm: {warm}"
+        while time.monotonic() < self._slow_at + _WARM_SECONDS:
+            self._pause()
+            if time.monotonic() > until:
+                found = f"the side is not warm after {_MOST_WARM_SECONDS:.0f} s: that would be {warm}"
+                raise OperatorError(found, "end other programs, or try a lower --rate")
+        self._judged_from = wall_clock() // MINUTE_MS + 1
 
     def _steady(self) -> None:
         until = time.monotonic() + _STEADY_SECONDS
@@ -126,12 +164,12 @@ class Story:
             self._pause()
 
     def _look(self) -> None:
-        """Ask each side that runs for the day's spent minutes; a parked one is known from before."""
-        day = datetime.now(UTC).strftime("%Y-%m-%d")
+        """Ask each side that runs for the demo's minutes; those of a parked one are known from before."""
+        asked: dict[str, str | int] = {"tenant": _TENANT, "from": self._since, "hops": "false"}
         for side in self._twins.sides:
             with suppress(ObserveError):
-                card = query_observe(side.observe_url, f"/v1/days/{day}", DayCard, tenant=_TENANT)
-                self._spent[side.name] |= {each.minute for each in card.spent}
+                cards = query_observe(side.observe_url, "/v1/minutes", list[MinuteFigures], **asked)
+                self._cards |= {(side.name, card.minute): card for card in cards}
 
 
 def _said(release: Release) -> str:

@@ -10,10 +10,10 @@ import pytest
 
 from pipelines.control.deploy.judging.traffic_minutes import first_warm_minute
 from scripts.local.twins.versions import commit_of
+from scripts.scorecard.both_sides import spent_together
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.release_steps import Step
 from shared.contracts.releases import Release
-from tests.harness.customer_minutes import spent_together
 from tests.harness.edge_traffic import EdgeTraffic
 from tests.harness.live_twins import LiveTwins
 from tests.harness.waiting import eventually

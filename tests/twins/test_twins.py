@@ -8,9 +8,9 @@ import pytest
 
 from scripts.local.twins.backend import LocalBackend
 from scripts.local.warmup.warmup import WARM_UP_SECONDS
-from tests.harness.customer_minutes import whole_minutes
 from tests.harness.live_twins import LiveTwins
 from tests.harness.waiting import eventually
+from tests.harness.whole_minutes import whole_minutes
 from tests.twins.customer import Customer
 
 pytestmark = [pytest.mark.proof, pytest.mark.timeout(3_600)]

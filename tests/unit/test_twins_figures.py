@@ -6,9 +6,9 @@ from itertools import count
 
 import pytest
 
+from scripts.scorecard.both_sides import spent_together
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import MinuteCard
-from tests.harness.customer_minutes import spent_together
 from tests.harness.memory_recording import MemoryReading, heavy_since_ms, recorded_memory
 from tests.harness.waiting import eventually
 
