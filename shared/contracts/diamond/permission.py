@@ -41,7 +41,7 @@ RULES: Final[Mapping[Action, _Rule]] = {
         needs_stable=False, waits_for=_RELEASING | _SCALING | {Action.RAMP_STEP}, forcible=True
     ),
 }
-"""DESIGN's table: what each action waits for, on its side."""
+"""What each action waits for, on its side: the table of docs/control.md."""
 
 
 def reasons_to_wait(
