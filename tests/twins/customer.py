@@ -56,7 +56,7 @@ class Customer:
         """Answer requests by a rule of fault injection until so many were refused; no longer afterwards."""
         refused = self._receiver.requests.misbehaved + requests
         self._receiver.misbehaviour = parse_rules([rule])
-        eventually(lambda: self._receiver.requests.misbehaved >= refused, 60, f"{rule} is answered")
+        eventually(lambda: self._receiver.requests.misbehaved >= refused, 300, f"{rule} is answered")
         self._receiver.misbehaviour = FaultInjection()
 
     def steady(self) -> None:
