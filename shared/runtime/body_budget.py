@@ -27,8 +27,12 @@ class Reservation:
                 was evicted and has not ended yet.
         """
         self._budget.make_room(count, self)
-        self._budget.held += count
-        self.bytes += count
+        self._add(count)
+
+    def hold(self, count: int) -> None:
+        """Hold `count` bytes that are in use already: others give way, or else the budget is exceeded."""
+        self._budget.evict_for(count, self)
+        self._add(count)
 
     def complete(self) -> None:
         """The body is complete: the request is not evicted any more."""
@@ -44,6 +48,10 @@ class Reservation:
         """Give all bytes back to the budget."""
         self._budget.held -= self.bytes
         self.bytes = 0
+
+    def _add(self, count: int) -> None:
+        self._budget.held += count
+        self.bytes += count
 
 
 class BodyBudget:
@@ -91,11 +99,15 @@ class BodyBudget:
             Exception: the refusal: all bytes left belong to complete bodies or to `asking`, or `asking` was
                 evicted: what it held is another's now, and it could not be made to give way again.
         """
-        if asking.evicted:
+        if asking.evicted or not self.evict_for(count, asking):
             raise self._refusal()
+
+    def evict_for(self, count: int, asking: Reservation) -> bool:
+        """Evict incomplete requests, oldest first; returns whether `count` bytes are free."""
         while self.held + count > self._limit:
             oldest = next((each for each in self._reading if each.bytes or each is asking), asking)
             if oldest is asking:
-                raise self._refusal()
+                return False
             del self._reading[oldest]
             oldest.evict()
+        return True

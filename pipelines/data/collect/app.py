@@ -98,7 +98,7 @@ class CollectApp:
     async def _send_large(self, send: Send, response: Response, drop: Callable[[], None]) -> None:
         """Send an answer that counts as a body does: unread, it is dropped when others need its memory."""
         with self._handler.bodies.budget.reserved(drop) as held:
-            held.grow(len(response.body))
+            held.hold(len(response.body))  # its events may be accepted: it is no 503
             await send_until_taken(send, response)
 
     async def _handle(self, request: dict[bytes, bytes], receive: Receive) -> Response:

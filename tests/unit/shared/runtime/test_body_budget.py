@@ -24,3 +24,17 @@ def test_an_evicted_request_takes_no_memory_again_before_it_has_ended() -> None:
             older.grow(1)
         newer.grow(LIMIT - 1)
     assert budget.held == 0
+
+
+def test_what_is_in_use_already_is_counted_beyond_the_limit_and_gives_way_to_what_comes() -> None:
+    budget, ended = BodyBudget(LIMIT, UsedUpError), []
+    with budget.reserved(lambda: None) as whole, budget.reserved(lambda: ended.append("answer")) as answer:
+        whole.grow(LIMIT)
+        whole.complete()
+        answer.hold(10)
+        assert (ended, budget.held) == ([], LIMIT + 10)
+        whole.release()
+        with budget.reserved(lambda: None) as newer:
+            newer.grow(LIMIT)
+        assert ended == ["answer"]
+    assert budget.held == 0
