@@ -131,10 +131,10 @@ class BoundedProtocol(IdleBoundedProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """uvicorn's answer to what the parser refuses; ours where a bound was the reason."""
-        if self._owes_an_answer():
-            self.transport.abort()
-        elif self._parsed > MAX_HEAD_BYTES or self._fields > MAX_HEADERS:
+        if self._parsed > MAX_HEAD_BYTES or self._fields > MAX_HEADERS:
             self._refuse(_TOO_LARGE)
+        elif self._owes_an_answer():
+            self.transport.abort()
         else:
             super().send_400_response(msg)
 

@@ -1,5 +1,9 @@
 """How hifi's HTTP servers are set up alike."""
 
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import uvicorn
@@ -56,3 +60,16 @@ async def serve_until_stopped(config: uvicorn.Config) -> bool:
     server = uvicorn.Server(config)
     await server.serve()
     return server.started
+
+
+@contextmanager
+def served_beside(config: uvicorn.Config, listening: socket.socket) -> Iterator[int]:
+    """Serve a socket on a thread of its own until the block ends; gives the port."""
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, args=([listening],), name="api", daemon=True)
+    thread.start()
+    try:
+        yield int(listening.getsockname()[1])
+    finally:
+        server.should_exit = True
+        thread.join()

@@ -4,19 +4,18 @@ import asyncio
 import gc
 import socket
 import struct
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Final
 
 import pytest
-import uvicorn
 from fastapi import FastAPI, Response
 
 from shared.runtime import idle_connections
 from shared.runtime.http_protocol import BoundedProtocol
-from shared.runtime.uvicorn_config import server_config
+from shared.runtime.uvicorn_config import served_beside, server_config
+from tests.harness.connections import until_closed
 from tests.harness.service_process import HOST
 from tests.harness.waiting import eventually
 
@@ -68,14 +67,8 @@ def _serving(idle_seconds: int) -> Iterator[int]:
         config = server_config(
             app, lifespan="off", timeout_keep_alive=idle_seconds, drain_seconds=1, head_seconds=_HEAD_SECONDS
         )
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
-        thread.start()
-        try:
-            yield int(listening.getsockname()[1])
-        finally:
-            server.should_exit = True
-            thread.join()
+        with served_beside(config, listening) as found:
+            yield found
 
 
 @pytest.fixture
@@ -93,21 +86,13 @@ def _connected(port: int) -> socket.socket:
     return connection
 
 
-def _until_closed(connection: socket.socket) -> bytes:
-    received = b""
-    with suppress(ConnectionError):
-        while piece := connection.recv(65_536):
-            received += piece
-    return received
-
-
 @pytest.mark.parametrize("rest", [b"x", b"x" * 1_000], ids=["a part", "all of it"])
 def test_the_body_of_a_request_that_has_its_answer_keeps_no_connection_open(port: int, rest: bytes) -> None:
     with _connected(port) as client:
         client.sendall(_POST % (b"refuse", 1_000))
         assert client.recv(65_536).startswith(b"HTTP/1.1 401")
         client.sendall(rest)
-        assert _until_closed(client) == b""
+        assert until_closed(client) == b""
 
 
 def test_an_empty_line_keeps_no_connection_open(port: int) -> None:
@@ -115,7 +100,7 @@ def test_an_empty_line_keeps_no_connection_open(port: int) -> None:
         client.sendall(_GET % b"quick")
         assert client.recv(65_536).startswith(b"HTTP/1.1 200")
         client.sendall(b"\r\n")
-        assert _until_closed(client) == b""
+        assert until_closed(client) == b""
 
 
 def test_a_new_request_keeps_its_connection_open_while_it_is_answered(port: int) -> None:
@@ -144,13 +129,13 @@ def test_what_is_said_of_a_request_is_never_taken_for_the_answer_to_the_one_befo
 ) -> None:
     with _connected(port) as client:
         client.sendall(_GET % b"slow" + next_one)
-        assert _until_closed(client) == b""
+        assert until_closed(client) == b""
 
 
 def test_requests_that_are_sent_together_are_answered_in_their_order(port: int) -> None:
     with _connected(port) as client:
         client.sendall(_GET % b"slow" + _GET % b"quick")
-        answers = _until_closed(client)
+        answers = until_closed(client)
     assert [each[-1:] for each in answers.split(b"HTTP/1.1 200")[1:]] == [b"2", b"1"]
 
 
@@ -162,7 +147,7 @@ def test_a_client_that_does_not_read_the_end_of_its_answer_is_dropped(
     with _connected(port) as client:
         client.sendall(_GET % path)
         eventually(lambda: not _connections(), _SECONDS, "the server drops the connection")
-        assert _until_closed(client).count(b"x") < len(_ANSWER)
+        assert until_closed(client).count(b"x") < len(_ANSWER)
 
 
 def test_a_connection_that_is_reset_leaves_nothing_in_memory() -> None:

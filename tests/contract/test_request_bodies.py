@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 from pipelines.control.observe.api.http_server import served
 from shared.runtime import idle_connections
 from shared.runtime.request_bodies import BodyRefusedError, BoundedBodies
+from tests.harness.connections import until_closed
 from tests.harness.service_process import request
 
 _HOST = "127.0.0.1"
@@ -110,16 +111,8 @@ def _attackers(port: int, count: int, size: int, first: bytes) -> Iterator[list[
         yield opened
 
 
-def _until_closed(connection: socket.socket) -> bytes:
-    received = b""
-    with suppress(ConnectionError):
-        while piece := connection.recv(65_536):
-            received += piece
-    return received
-
-
 def _statuses(connections: Sequence[socket.socket]) -> set[int]:
-    answers = [_until_closed(each) for each in connections]
+    answers = [until_closed(each) for each in connections]
     return {int(answer.split()[1]) if answer else 0 for answer in answers}
 
 
@@ -130,7 +123,7 @@ def test_a_body_that_comes_too_slowly_is_408_however_it_trickles(hasty: int) -> 
             for _ in range(50):
                 slow.sendall(b"x")
                 time.sleep(0.1)
-        answer = _until_closed(slow)
+        answer = until_closed(slow)
         assert time.monotonic() - began < _SECONDS
     assert answer.startswith(b"HTTP/1.1 408") and b"did not arrive in time" in answer
 
@@ -139,7 +132,7 @@ def test_a_body_that_no_route_reads_keeps_its_connection_no_longer(hasty: int) -
     with socket.create_connection((_HOST, hasty), timeout=60) as slow:
         began = time.monotonic()
         slow.sendall(_SLOW % (b"ignore", 1_000))
-        answer = _until_closed(slow)
+        answer = until_closed(slow)
         assert time.monotonic() - began < _SECONDS
     assert answer.startswith(b"HTTP/1.1 401") and b"connection: close" in answer.lower()
 
@@ -176,7 +169,7 @@ def test_what_all_bodies_take_together_is_bounded_and_the_oldest_gives_way(port:
         _attackers(port, 1, 400_000, b"x" * 300_000) as (oldest,),
         _attackers(port, 1, 400_000, b"x" * 300_000) as (newer,),
     ):
-        refused = _until_closed(oldest)
+        refused = until_closed(oldest)
         assert refused.startswith(b"HTTP/1.1 503") and b"retry-after: 1" in refused.lower()
         newer.sendall(b"x" * 100_000)
         assert newer.recv(65_536).startswith(b"HTTP/1.1 200")
@@ -197,7 +190,7 @@ def test_a_body_is_bounded_however_its_length_is_spelled(hasty: int, length: byt
     with socket.create_connection((_HOST, hasty), timeout=60) as slow:
         began = time.monotonic()
         slow.sendall(b"POST /take HTTP/1.1\r\nhost: x\r\ncontent-length: " + length + b"\r\n\r\nx")
-        answer = _until_closed(slow)
+        answer = until_closed(slow)
         assert time.monotonic() - began < _SECONDS
     assert answer.startswith(b"HTTP/1.1 408")
 
@@ -231,7 +224,7 @@ def test_a_client_that_reads_nothing_of_its_answer_is_dropped_and_one_that_reads
         assert read.count(b"x") >= _LARGE, "it had all of it"
         for _ in (slow, idle):
             assert request(port, "GET", "/answered", seconds=_SECONDS).status == 200
-        assert _until_closed(idle).count(b"x") < _LARGE
+        assert until_closed(idle).count(b"x") < _LARGE
 
 
 def test_a_request_that_gives_way_ends_though_its_route_does_not_read_on(port: int) -> None:
@@ -240,7 +233,7 @@ def test_a_request_that_gives_way_ends_though_its_route_does_not_read_on(port: i
         busy.sendall(_SLOW % (b"begin", 400_000) + b"x" * _BEGUN_BYTES)
         assert request(port, "GET", "/begun").status == 200
         assert request(port, "POST", "/take", b"x" * 400_000).status == 200
-        assert _until_closed(busy).startswith(b"HTTP/1.1 503")
+        assert until_closed(busy).startswith(b"HTTP/1.1 503")
         assert time.monotonic() - began < _LONG_SECONDS / 2
 
 
@@ -249,6 +242,6 @@ def test_a_client_that_asks_first_is_refused_before_it_sends(port: int) -> None:
         began = time.monotonic()
         head = _SLOW % (b"ignore", 70_000)
         asks.sendall(head.replace(b"host: x", b"host: x\r\nexpect: 100-continue"))
-        answer = _until_closed(asks)
+        answer = until_closed(asks)
         assert time.monotonic() - began < _SECONDS
     assert answer.startswith(b"HTTP/1.1 401") and b"connection: close" in answer.lower()

@@ -1,15 +1,13 @@
 """The API on a thread of its own, beside the loop that measures."""
 
 import socket
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-import uvicorn
 from fastapi import FastAPI
 
-from shared.runtime.uvicorn_config import server_config
+from shared.runtime.uvicorn_config import served_beside, server_config
 
 _DRAIN_SECONDS: Final = 1
 _KEEP_ALIVE_SECONDS: Final = 30
@@ -30,11 +28,5 @@ def served(app: FastAPI, host: str, port: int) -> Iterator[int]:
             timeout_keep_alive=_KEEP_ALIVE_SECONDS,
             drain_seconds=_DRAIN_SECONDS,
         )
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, args=([listening],), name="api", daemon=True)
-        thread.start()
-        try:
-            yield int(listening.getsockname()[1])
-        finally:
-            server.should_exit = True
-            thread.join()
+        with served_beside(config, listening) as found:
+            yield found
