@@ -52,11 +52,6 @@ class Addresses:
         return self.sink_port + 1
 
     @property
-    def retry_url(self) -> str:
-        """Base URL of retry's health and metrics."""
-        return f"http://{HOST}:{self.retry_port}"
-
-    @property
     def observe_port(self) -> int:
         """HTTP port of observe's API."""
         return self.retry_port + 1

@@ -50,6 +50,9 @@ READY_MS: Final = 5_000
 """From start to ready."""
 
 _ONE_IN: Final = 200
+_FEW: Final = 3
+"""Events that DROPS_AT_FIRST loses."""
+
 _PROVEN_MINUTES: Final = 2
 """After which it is known what SLOWER_AND_DROPS lost."""
 
@@ -119,6 +122,9 @@ class FakePlace:
         self.unreachable: set[str] = set()
         """Sides that do not say what code they have."""
 
+        self.refusing: set[str] = set()
+        """Sides with a collect that takes no events."""
+
         self.mute: set[str] = set()
         """Sides that do not say what they have still to settle."""
 
@@ -177,6 +183,8 @@ class FakePlace:
             started = not (found.parked or found.stopping or found.failed)
             if found.version == Bad.NEVER_READY or not started or age < READY_MS:
                 return Readiness(ready=False, waiting_for=["route"])
+            if side in self.refusing:
+                return Readiness(ready=False, waiting_for=["collect"])
             return Readiness(ready=True)
 
     def park(self, side: str, *, fence: int) -> None:
@@ -249,7 +257,8 @@ class FakePlace:
     def set_weights(self, weights: Weights, *, pinned: Pinned = NONE_PINNED, fence: int) -> None:
         with self._changed("set_weights", fence, *weights) as world:
             for side in weights:
-                if weights[side] and not world.shares[side] and world.sides[side].parked:
+                takes = side not in self.refusing and not world.sides[side].parked
+                if weights[side] > world.shares[side] and not takes:
                     raise BackendError(f"{side} takes no events")
             world.shares, world.pinned = dict(weights), dict(pinned)
             world.since.append((world.now_ms, flows(world)))
@@ -379,12 +388,14 @@ class FakePlace:
         slow = version.startswith(Bad.SLOWER)
         hidden = some if version == Bad.SLOWER_AND_DROPS else 0
         proven = world.now_ms // MINUTE_MS > minute + _PROVEN_MINUTES
+        begun_ms = next((at_ms for at_ms, shares in world.since if shares[side]), 0)
+        at_first = _FEW if version == Bad.DROPS_AT_FIRST and begun_ms // MINUTE_MS == minute else 0
         return SideMinute(
             minute=minute,
             settled=begin + MINUTE_MS + self.settle_ms <= world.now_ms,
             total=total,
             good=0 if slow else total - late - (some if version == Bad.DROPS else 0),
-            lost=some if version == Bad.DROPS else hidden * proven,
+            lost=at_first or (some if version == Bad.DROPS else hidden * proven),
             under_way=some if version == Bad.SLOWER_AND_HANGS else hidden * (not proven),
             doubled=some if version == Bad.DOUBLES else 0,
             changed=1 if version == Bad.RARE_GARBAGE and total else 0,

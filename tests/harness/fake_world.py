@@ -31,6 +31,9 @@ class Bad(StrEnum):
     """Its programs end once it has no traffic, and are not ready again."""
 
     DROPS = "drops"
+    DROPS_AT_FIRST = "drops at first"
+    """It loses events in the minute in which it gets its first ones, and none afterwards."""
+
     DOUBLES = "doubles"
     GARBAGE = "garbage"
     RARE_GARBAGE = "rare garbage"
@@ -46,7 +49,9 @@ class Bad(StrEnum):
     NEVER_READY = "never ready"
 
 
-SPOILS: Final = frozenset({Bad.DROPS, Bad.SLOWER_AND_DROPS, Bad.GARBAGE, Bad.RARE_GARBAGE, Bad.REFUSES})
+SPOILS: Final = frozenset(
+    {Bad.DROPS, Bad.DROPS_AT_FIRST, Bad.SLOWER_AND_DROPS, Bad.GARBAGE, Bad.RARE_GARBAGE, Bad.REFUSES}
+)
 """Versions that spoil events: those that they processed have to be processed again."""
 
 

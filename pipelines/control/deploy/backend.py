@@ -161,9 +161,6 @@ class Remains(Struct, frozen=True, kw_only=True):
     retries: int = 0
     """Events that wait for their next try."""
 
-    next_retry_ms: int | None = None
-    """When the last of these is due, epoch milliseconds; None if that is not known."""
-
 
 class Backend(Protocol):
     """Two sides and the edge before them. Every method raises BackendError."""
@@ -264,6 +261,8 @@ class Backend(Protocol):
 
     def set_weights(self, weights: Weights, *, pinned: Pinned = NONE_PINNED, fence: int) -> None:
         """Share the traffic otherwise; in force, for new connections at least, when this returns.
+
+        A side that takes no events gets no more traffic than it has: BackendError.
 
         Args:
             weights: of the events of all tenants that are not pinned.

@@ -74,7 +74,8 @@ class ControlLoop:
         self._progress, self._resolver, self._alarms = progress, resolver, alarms
         self._rollouts, self._clock = rollouts, clock
         self._watermarks = Watermarks(int(settings.settle_seconds * 1_000))
-        self._staleness, self._stall_detection, self._sources = Staleness(), StallDetection(), Sources()
+        self._staleness = Staleness(clock())
+        self._stall_detection, self._sources = StallDetection(), Sources()
         self._nodes: Sequence[NodeProgress] = ()
         self._unread: Mapping[str, int] = {}
         self._overdue: Mapping[str, float] = {}

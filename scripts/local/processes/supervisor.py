@@ -1,9 +1,11 @@
 """Configures, starts and controls supervisord, which runs a side's programs."""
 
+import http.client
 import json
 import os
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -31,6 +33,9 @@ ENDED: Final = frozenset({STOPPED, "FATAL"})
 """States of a program that stays ended; one that ended by itself is started again."""
 
 _STOP_SECONDS: Final = 120
+_ANSWER_SECONDS: Final = 30
+"""It answers within a second; on a machine that is full, within some. One that is suspended never does."""
+
 _POLL_SECONDS: Final = 0.1
 _MAX_SOCKET_PATH: Final = 95
 """Linux allows 107 characters; supervisord appends its process id while it creates the socket."""
@@ -99,8 +104,9 @@ stdout_logfile_backups = 2
 class Supervisor:
     """A side's supervisord, running or not."""
 
-    def __init__(self, side: Folders) -> None:
-        self._side = side
+    def __init__(self, side: Folders, answer_seconds: float = _ANSWER_SECONDS) -> None:
+        """After `answer_seconds` without an answer it counts as silent."""
+        self._side, self._answer_seconds = side, answer_seconds
         self._socket = side.run / "supervisor.sock"
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -161,7 +167,7 @@ class Supervisor:
         """Whether a supervisord answers on the side's socket, started by this object or not."""
         try:
             return bool(self._call("getState")["statename"] == "RUNNING")
-        except (OSError, xmlrpc.client.Error):
+        except (SupervisorError, xmlrpc.client.Fault):
             return False
 
     def states(self) -> dict[str, str]:
@@ -170,19 +176,22 @@ class Supervisor:
         Raises:
             SupervisorError: if it does not answer.
         """
-        try:
-            return {info["name"]: info["statename"] for info in self._call("getAllProcessInfo")}
-        except (OSError, xmlrpc.client.Error) as error:
-            raise SupervisorError(
-                f"the supervisor in {self._side.root} does not answer: {error}; `hifi down`, then `hifi up`"
-            ) from error
+        return {info["name"]: info["statename"] for info in self._call("getAllProcessInfo")}
 
     def pid(self, program: str) -> int:
-        """Process id of a program; 0 if it does not run."""
+        """Process id of a program; 0 if it does not run.
+
+        Raises:
+            SupervisorError: if it does not answer.
+        """
         return int(self._call("getProcessInfo", self._full(program))["pid"])
 
     def start_program(self, program: str) -> None:
-        """Start a program unless it runs; returns at once."""
+        """Start a program unless it runs; returns at once.
+
+        Raises:
+            SupervisorError: if it does not answer, or refuses.
+        """
         try:
             self._call("startProcess", self._full(program), False)
         except xmlrpc.client.Fault as fault:
@@ -190,12 +199,16 @@ class Supervisor:
                 raise SupervisorError(f"{program}: {fault.faultString}") from fault
 
     def stop_program(self, program: str) -> None:
-        """Stop a program, SIGTERM first; returns when it has ended. It stays stopped until it is started."""
+        """Stop a program, SIGTERM first; returns when it has ended. It stays stopped until it is started.
+
+        Raises:
+            SupervisorError: if it does not answer, or refuses.
+        """
         self._stop(program, wait=True)
 
     def _stop(self, program: str, *, wait: bool) -> None:
         try:
-            self._call("stopProcess", self._full(program), wait)
+            self._call("stopProcess", self._full(program), wait, work_seconds=_STOP_SECONDS)
         except xmlrpc.client.Fault as fault:
             if fault.faultCode != Faults.NOT_RUNNING:
                 raise SupervisorError(f"{program}: {fault.faultString}") from fault
@@ -228,7 +241,7 @@ class Supervisor:
         """End all programs in the reverse order of starting, then supervisord, then leftover processes."""
         try:
             self._call("shutdown")
-        except (OSError, xmlrpc.client.Error):
+        except (SupervisorError, xmlrpc.client.Fault):
             if self._process is not None:
                 self._process.terminate()  # it does the same then
         if self._process is not None:
@@ -246,10 +259,44 @@ class Supervisor:
         found = self._call("getAllProcessInfo")
         return next((f"{i['group']}:{program}" for i in found if i["name"] == program), program)
 
-    def _call(self, method: str, *arguments: object) -> Any:
-        transport = SupervisorTransport(None, None, f"unix://{self._socket}")
-        with xmlrpc.client.ServerProxy("http://127.0.0.1", transport=transport) as server:
-            return getattr(server.supervisor, method)(*arguments)
+    def _call(self, method: str, *arguments: object, work_seconds: float = 0) -> Any:
+        """The answer to a request, with which supervisord has so much work.
+
+        Raises:
+            SupervisorError: if there is none.
+            Fault: if supervisord refuses the request.
+        """
+        try:
+            transport = _Transport(self._socket, self._answer_seconds + work_seconds)
+            with xmlrpc.client.ServerProxy("http://127.0.0.1", transport=transport) as server:
+                return getattr(server.supervisor, method)(*arguments)
+        except xmlrpc.client.Fault:
+            raise
+        except (OSError, http.client.HTTPException, xmlrpc.client.Error) as error:
+            raise SupervisorError(
+                f"the supervisor in {self._side.root} does not answer: {error}; `hifi down`, then `hifi up`"
+            ) from error
+
+
+class _Transport(SupervisorTransport):  # type: ignore[misc]  # the library has no types
+    """supervisor's own waits for an answer without end."""
+
+    def __init__(self, path: Path, seconds: float) -> None:
+        super().__init__(None, None, f"unix://{path}")
+        self._get_connection = lambda: _Connection(path, seconds)
+
+
+class _Connection(http.client.HTTPConnection):
+    """To a Unix socket, with a limit for each wait."""
+
+    def __init__(self, path: Path, seconds: float) -> None:
+        super().__init__("localhost", timeout=seconds)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(str(self._path))
 
 
 def end_leftovers(root: Path, seconds: float = 10.0) -> int:

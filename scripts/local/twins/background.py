@@ -79,8 +79,13 @@ class Background:
                 self._next = (name, work)
                 self._cancelled.set()
                 return
-            self._now, self.failure = name, ""
-            threading.Thread(target=self._run, args=(work,), name=name, daemon=True).start()
+            self.failure = ""
+            thread = threading.Thread(target=self._run, args=(work,), name=name, daemon=True)
+            self._now = name
+            try:
+                thread.start()
+            except RuntimeError as error:  # no thread to be had: the next wish finds nothing under way
+                self._now, self.failure = "", f"{name}: {error}"
 
     def _run(self, work: Work) -> None:
         following: Work | None = work

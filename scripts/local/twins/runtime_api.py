@@ -4,7 +4,6 @@ import csv
 import io
 import socket
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
@@ -18,16 +17,6 @@ _CHUNK: Final = 65_536
 
 class HaproxyError(OperatorError):
     """HAProxy does not answer, or refuses a command; the text has its words."""
-
-
-class ServerState(StrEnum):
-    """The state that an operator wants of a server."""
-
-    READY = "ready"
-    DRAIN = "drain"
-    """No new requests; those in flight end, and health is still checked."""
-
-    MAINTENANCE = "maint"
 
 
 class Server(Struct, frozen=True, kw_only=True):
@@ -98,10 +87,6 @@ class RuntimeApi:
     def set_weight(self, backend: str, side: str, weight: int) -> None:
         """Give a server its weight, 0 to 256; with 0 it gets no new requests."""
         self._order(f"set server {backend}/{side} weight {weight}")
-
-    def set_state(self, backend: str, side: str, state: ServerState) -> None:
-        """Drain a server, close it, or open it again."""
-        self._order(f"set server {backend}/{side} state {state}")
 
     def replace_map(self, name: str, entries: Mapping[str, str]) -> None:
         """Let a map consist of these entries alone, at once."""

@@ -5,8 +5,7 @@ has the weights that hold. If the running HAProxy refuses them, the file gets it
 """
 
 import fcntl
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Final
@@ -32,7 +31,6 @@ from shared.runtime.errors import OperatorError
 
 _ALL: Final = 100
 _FIRST: Final = SIDES[0]
-_POLL_SECONDS: Final = 0.05
 
 
 class NotTakingError(OperatorError):
@@ -83,8 +81,8 @@ NONE_PINNED: Final[Mapping[str, PinnedTenant]] = MappingProxyType({})
 class LocalTraffic:
     """The traffic of twins. Methods raise HaproxyError where they ask HAProxy."""
 
-    def __init__(self, twins: Twins, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._twins, self._edge, self._monotonic = twins, twins.edge, monotonic
+    def __init__(self, twins: Twins) -> None:
+        self._twins, self._edge = twins, twins.edge
         self._haproxy = RuntimeApi(self._edge.socket)
 
     def state(self) -> State:
@@ -120,7 +118,7 @@ class LocalTraffic:
 
         Raises:
             WrongWeightsError: other weights hold than `now`, or they do not sum up to 100.
-            NotTakingError: a side that would begin to get traffic does not pass its health checks.
+            NotTakingError: a side that would get more traffic does not pass its health checks.
         """
         _check(wanted)
         with self._locked():
@@ -128,7 +126,9 @@ class LocalTraffic:
             if now is not None and dict(now) != before.weights:
                 raise WrongWeightsError(f"the weights are {before.weights}, not {dict(now)}: decide again")
             if (dict(wanted), dict(pinned)) == (before.weights, before.pinned):
-                self._apply(before)  # written down, but who wrote it may have died before this
+                # Written down, but who wrote it may have died before HAProxy had it, or between two files.
+                self._write(before)
+                self._apply(before)
                 return
             self._check_health(wanted, before, {each.side for each in pinned.values()})
             former = [before.weights, *before.former][:_MOST_FORMER]
@@ -145,22 +145,12 @@ class LocalTraffic:
         """Both sides, as the edge sees them: for events."""
         return [each for each in self._haproxy.servers() if each.backend == EVENTS]
 
-    def wait_drained(self, side: str, seconds: float, pause: Callable[[float], None] = time.sleep) -> None:
-        """Wait until a side without weight has answered what it was given.
-
-        Raises:
-            NotTakingError: if that takes longer.
-        """
-        deadline = self._monotonic() + seconds
-        while found := next((each.in_flight for each in self.servers() if each.side == side), 0):
-            if self._monotonic() > deadline:
-                raise NotTakingError(f"{side} has not answered {found} requests within {seconds:.0f} s")
-            pause(_POLL_SECONDS)
-
     def _check_health(self, wanted: Mapping[str, int], before: State, pinned: Set[str]) -> None:
+        """Those with a share, too: HAProxy sends nothing to the other side once that has none."""
         up = {each.side for each in self.servers() if each.up}
         for side, share in wanted.items():
-            if (share or side in pinned) and not before.weights.get(side) and side not in up:
+            has = before.weights.get(side, 0)
+            if (share > has or (side in pinned and not has)) and side not in up:
                 raise NotTakingError(f"{side} does not answer /readyz with 200", "`hifi doctor` says why")
 
     def _apply(self, state: State) -> None:

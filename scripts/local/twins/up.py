@@ -55,7 +55,7 @@ def twins_up(twins: Twins, progress: Progress, warm_up_seconds: float) -> Iterat
         try:
             yield {**sides, EDGE: edge}
         finally:
-            with suppress(SupervisorError, OSError):
+            with suppress(SupervisorError):
                 edge.stop_program(DEPLOY)  # or it would start what is being stopped
 
 

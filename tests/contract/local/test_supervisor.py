@@ -9,7 +9,7 @@ import pytest
 
 from scripts.local.process_marks import side_processes
 from scripts.local.processes.programs import CONSOLE, OBSERVE
-from scripts.local.processes.supervisor import Supervisor
+from scripts.local.processes.supervisor import Supervisor, SupervisorError
 from scripts.local.side import Side
 from tests.contract.local.own_program import own_program
 from tests.harness.waiting import eventually
@@ -65,6 +65,22 @@ def test_several_programs_have_ended_when_they_are_said_to_be_stopped(
     assert set(supervisor.states().values()) == {"STOPPED"}
     assert not side_processes(side.root, OBSERVE)
     assert not side_processes(side.root, CONSOLE)
+
+
+def test_a_supervisor_that_is_suspended_does_not_hold_up_who_asks_it(
+    side: Side, supervisor: Supervisor
+) -> None:
+    asking = Supervisor(side, answer_seconds=0.5)
+    (process,) = side_processes(side.root, "supervisor")
+    process.suspend()
+    try:
+        with pytest.raises(SupervisorError, match="does not answer: timed out"):
+            asking.states()
+        assert not asking.answers()
+    finally:
+        process.resume()
+    supervisor.stop_program(OBSERVE)
+    assert supervisor.states()[OBSERVE] == "STOPPED", "which takes it longer than that"
 
 
 def test_another_spark_of_the_users_shell_does_not_reach_a_sides_programs(

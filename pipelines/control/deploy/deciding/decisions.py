@@ -7,6 +7,7 @@ from pipelines.control.deploy.deciding.steps import after_step
 from pipelines.control.deploy.deciding.transitions import going_back, undone
 from pipelines.control.deploy.judging import sufficiency
 from pipelines.control.deploy.judging.judgement import Enough, judged
+from pipelines.control.deploy.judging.traffic_minutes import first_whole_minute
 from pipelines.control.deploy.policy import JUDGED, LOOKING, WATCHED, Policy, seconds_of
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.release_steps import Kind, Step
@@ -53,7 +54,8 @@ def _verdict(release: Release, seen: Seen, policy: Policy, now_ms: int) -> Verdi
     minutes = {Step.WATCH_HALF: policy.half_minutes, Step.BAKE: policy.bake_minutes}
     needed = minutes.get(release.step, policy.watch_minutes)
     enough = Enough(events=policy.watch_events, minutes=needed, since=since)
-    verdict = judged(seen.minutes, seen.former_minutes, enough, alone=alone)
+    whole = first_whole_minute(release)
+    verdict = judged(seen.minutes, seen.former_minutes, enough, alone=alone, whole_from=whole)
     return replace(verdict, step=release.step, at_ms=now_ms)
 
 

@@ -43,7 +43,7 @@ class Seen(Struct, frozen=True, kw_only=True):
     rating: Rating | None = None
     former_rating: Rating | None = None
     minutes: Sequence[SideMinute] = ()
-    """Of the target, since it has had traffic."""
+    """Of the target, from the one on in which it began to get traffic."""
 
     former_minutes: Sequence[SideMinute] = ()
     remains: Remains | None = None

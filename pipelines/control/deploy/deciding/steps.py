@@ -17,8 +17,13 @@ from pipelines.control.deploy.deciding.shared_steps import (
     waiting_for,
 )
 from pipelines.control.deploy.deciding.steps_back import STEPS_BACK
-from pipelines.control.deploy.deciding.transitions import ended_as_is, undone
-from pipelines.control.deploy.deciding.unready_side import given_up, left_as_it_is, with_readiness
+from pipelines.control.deploy.deciding.transitions import ended_as_is, onward, undone
+from pipelines.control.deploy.deciding.unready_side import (
+    given_up,
+    had_its_time,
+    left_as_it_is,
+    with_readiness,
+)
 from pipelines.control.deploy.judging import sufficiency
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.release_steps import Step
@@ -69,10 +74,18 @@ def _watch(at: Look) -> Release:
 
 
 def _bake(at: Look) -> Release:
-    """With little traffic it is over all the same: what is bad is found at any time."""
+    """With little traffic it is over all the same once the target is ready: what is bad is found at any time.
+
+    A target that takes no events has none by which it would be found bad, and the other side would be parked.
+    """
+    noted = with_readiness(at)
+    if noted.unready_ms:
+        why = f"{at.release.version} is not ready on {at.release.target}: waiting for {waiting_for(at)}"
+        late = had_its_time(at, noted.unready_ms)
+        return undone(noted, why, at.now_ms) if late else replace(noted, said=why)
     said = "; ".join(at.release.verdicts[-1].words)
     over = at.now_ms - at.release.since_ms >= at.policy.bake_minutes * MINUTE_MS
-    return at.onward(said) if over else replace(at.release, said=said)
+    return onward(noted, at.now_ms, said) if over else replace(noted, said=said)
 
 
 def _drain(at: Look) -> Release:

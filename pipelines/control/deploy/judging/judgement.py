@@ -50,7 +50,9 @@ class Enough(Struct, frozen=True, kw_only=True):
     """Minutes before this one do not count towards `minutes`; epoch minute."""
 
 
-def judged(target: Minutes, former: Minutes, enough: Enough, *, alone: bool = False) -> Verdict:
+def judged(
+    target: Minutes, former: Minutes, enough: Enough, *, alone: bool = False, whole_from: int = 0
+) -> Verdict:
     """The verdict on the target.
 
     Args:
@@ -59,12 +61,14 @@ def judged(target: Minutes, former: Minutes, enough: Enough, *, alone: bool = Fa
         enough: what a good verdict needs.
         alone: since `enough.since` the target has all the traffic: its minutes since then are judged by
             hifi's promise, and not by the other side.
+        whole_from: the first whole minute with traffic, epoch minute; of those before it only lost and
+            changed events count.
     """
-    target = [each for each in target if each.settled]
+    wrong = _wrongs([each for each in target if each.settled])
+    target = [each for each in target if each.settled and each.minute >= whole_from]
     pairs = [] if alone else _pairs(target, former)
     cold = cold_minutes(pairs)
     ours = [each for each in target if each.minute >= enough.since] if alone else [mine for mine, _ in pairs]
-    wrong = _wrongs(target)
     poor = [*_worse_shares([*map(_own, ours)] if alone else ours, [theirs for _, theirs in pairs], cold)]
     slow = [*_worse_values(pairs, cold), *growing(target)]
     first, last = (target[0].minute, target[-1].minute) if target else (0, 0)

@@ -9,13 +9,17 @@ from shared.contracts.release_steps import Step
 from shared.contracts.releases import Passed, Release
 
 _SHARED: Final = (Step.CANARY, Step.HALF, Step.BOTH, Step.ALL)
-"""Steps that give the target traffic; by hand it may have got some since its start."""
+"""Steps that give the target traffic."""
+
+
+def first_shared_minute(release: Release) -> int:
+    """The minute in which the target began to get customers' events; epoch minute."""
+    return _began(release, _shared(release, since_start=release.by_hand))
 
 
 def first_whole_minute(release: Release) -> int:
     """The first whole minute in which the target has had traffic; epoch minute."""
-    shared = (*_SHARED, Step.START) if release.by_hand else _SHARED
-    ends = (each.until_ms for each in _over(release, shared))
+    ends = (each.until_ms for each in _shared(release, since_start=release.by_hand))
     return -(-min(ends, default=release.traffic_ms) // MINUTE_MS)
 
 
@@ -32,9 +36,7 @@ def first_minute(release: Release) -> int:
 
     By hand, or because it found some, it may have had them since its start.
     """
-    started = release.by_hand or release.leftovers
-    begins = (each.since_ms for each in _over(release, (*_SHARED, Step.START) if started else _SHARED))
-    return min(begins, default=release.traffic_ms) // MINUTE_MS
+    return _began(release, _shared(release, since_start=release.by_hand or release.leftovers))
 
 
 def last_minute(release: Release, policy: Policy) -> int:
@@ -42,5 +44,11 @@ def last_minute(release: Release, policy: Policy) -> int:
     return (release.traffic_ms + 1_000 * policy.linger_seconds) // MINUTE_MS
 
 
-def _over(release: Release, steps: tuple[Step, ...]) -> list[Passed]:
+def _shared(release: Release, *, since_start: bool) -> list[Passed]:
+    """The steps that gave the target traffic, or may have: by hand it may have got some since its start."""
+    steps = (*_SHARED, Step.START) if since_start else _SHARED
     return [each for each in release.log if each.step in steps]
+
+
+def _began(release: Release, shared: list[Passed]) -> int:
+    return min((each.since_ms for each in shared), default=release.traffic_ms) // MINUTE_MS

@@ -15,7 +15,9 @@ Sample = tuple[int, int]
 class Staleness:
     """The age of the oldest unread record, as exact as the interval between two snapshots."""
 
-    def __init__(self) -> None:
+    def __init__(self, begun_ms: int) -> None:
+        """`begun_ms` is when observe began to look, epoch milliseconds."""
+        self._begun_ms = begun_ms
         self._samples: dict[Partition, list[Sample]] = {}
         self._seen_ms: int | None = None
 
@@ -36,8 +38,12 @@ class Staleness:
         self._seen_ms = look.at_ms
 
     def seconds(self, now_ms: int, patience_ms: int) -> float:
-        """Seconds behind; after `patience_ms` without a snapshot, at least the time since the last one."""
+        """Seconds behind; after `patience_ms` without a snapshot, at least the time since the last one.
+
+        Before the first one it is the time since observe began.
+        """
         since = [samples[0][0] for samples in self._samples.values() if samples]
-        if self._seen_ms is not None and now_ms - self._seen_ms > patience_ms:
-            since.append(self._seen_ms)
+        seen_ms = self._begun_ms if self._seen_ms is None else self._seen_ms
+        if now_ms - seen_ms > patience_ms:
+            since.append(seen_ms)
         return max(0, now_ms - min(since)) / 1000 if since else 0.0

@@ -32,7 +32,7 @@ class Edge:
     """Both sides' records and the parameters, and what a deployer's process asks of them."""
 
     def __init__(self) -> None:
-        self.taking = {"blue", "green"}
+        self.taking, self.silent = {"blue", "green"}, set[str]()
         create_table(boto3.client("dynamodb"), TABLE, TENANT, DOCUMENT)
         zone = boto3.client("route53").create_hosted_zone(Name="hifi.test", CallerReference="zone")
         self.traffic = Traffic.at(replace(PLACE, zone=zone["HostedZone"]["Id"]))
@@ -56,7 +56,12 @@ class Edge:
         )
 
     def deployer(self) -> FencedWeights:
-        return FencedWeights(self.traffic, TABLE, None, lambda side: side in self.taking)
+        return FencedWeights(self.traffic, TABLE, None, self._takes_events)
+
+    def _takes_events(self, side: str) -> bool:
+        if side in self.silent:
+            raise BackendError(f"the cluster of {side} does not answer")
+        return side in self.taking
 
     def records(self, host: str = PLACE.host) -> dict[str, int]:
         zone = self.traffic.place.zone
@@ -144,3 +149,25 @@ def test_a_side_that_takes_no_events_gets_no_traffic(edge: Edge) -> None:
     assert edge.agrees_on(BLUE)
     edge.taking = set()
     deployer.set_weights(BLUE, fence=1)  # it has all already
+
+
+def test_a_side_that_takes_no_events_any_more_gets_no_more_than_it_has(edge: Edge) -> None:
+    deployer = edge.deployer()
+    deployer.set_weights(MOSTLY_BLUE, fence=1)
+    edge.taking = {"blue"}
+    with pytest.raises(BackendError, match="green takes no events"):
+        deployer.set_weights(GREEN, fence=1)
+    assert edge.agrees_on(MOSTLY_BLUE)
+
+
+def test_the_way_back_to_a_side_that_serves_does_not_wait_for_a_cluster_that_does_not_answer(
+    edge: Edge,
+) -> None:
+    deployer = edge.deployer()
+    deployer.set_weights(MOSTLY_BLUE, fence=1)
+    edge.silent = {"blue", "green"}
+    deployer.set_weights(BLUE, fence=1)
+    assert edge.agrees_on(BLUE)
+    with pytest.raises(BackendError, match="does not answer"):
+        deployer.set_weights(MOSTLY_BLUE, fence=1)
+    assert edge.agrees_on(BLUE)

@@ -23,6 +23,7 @@ BAD = {
     Bad.SLOWER_AND_HANGS: LATE,
     Bad.SLOWER_AND_STOPS: LATE,
     Bad.DROPS: (Step.WATCH, "9 events are lost"),
+    Bad.DROPS_AT_FIRST: (Step.WATCH, "3 events are lost"),
     Bad.DOUBLES: (Step.WATCH, "0.5 % of 1,800 events are doubled, against 0 % of 16,200"),
     Bad.RARE_GARBAGE: (Step.WATCH, "1 events arrived changed"),
     Bad.REFUSES: (Step.WATCH, "0.5 % of 1,800 events are dead letters (unreadable), against 0 %"),
@@ -66,7 +67,9 @@ def test_clients_that_follow_late_are_served_by_a_version_that_is_undone(bad: Ba
     assert_whole(world, version=OLD, side=LIGHT)
 
 
-@pytest.mark.parametrize("bad", [Bad.SLOWER_AND_DROPS, Bad.DROPS, Bad.RARE_GARBAGE, Bad.REFUSES])
+@pytest.mark.parametrize(
+    "bad", [Bad.SLOWER_AND_DROPS, Bad.DROPS, Bad.DROPS_AT_FIRST, Bad.RARE_GARBAGE, Bad.REFUSES]
+)
 def test_what_a_version_spoilt_is_processed_again_by_the_good_one_and_marked(bad: Bad) -> None:
     world = ReleaseWorld()
     world.ask(Kind.DEPLOY, bad)

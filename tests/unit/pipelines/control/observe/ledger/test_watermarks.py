@@ -91,7 +91,7 @@ def test_thinning_keeps_the_newest_settled_mark_and_the_newest_of_all(gaps: list
 
 
 def test_behind_is_the_age_of_the_oldest_record_that_is_not_read() -> None:
-    behind = Staleness()
+    behind = Staleness(0)
     behind.take(look(10_000, {}, {EVENTS: 5}, {EVENTS: 3}), {EVENTS: 4_000})
     assert behind.seconds(11_000, 60_000) == 7.0, "from before the first look, by its own time"
     behind.take(look(20_000, {}, {EVENTS: 9}, {EVENTS: 5}), {})
@@ -105,27 +105,33 @@ def test_behind_is_the_age_of_the_oldest_record_that_is_not_read() -> None:
 
 
 def test_an_idle_side_is_not_behind_when_an_event_comes_after_hours() -> None:
-    behind = Staleness()
+    behind = Staleness(0)
     behind.take(look(0, {}, {EVENTS: 5}, {EVENTS: 5}), {})
     behind.take(look(7_200_000, {}, {EVENTS: 6}, {EVENTS: 5}), {})
     assert behind.seconds(7_201_000, 60_000) == 1.0
 
 
 def test_brokers_that_do_not_answer_leave_the_meter_behind() -> None:
-    behind = Staleness()
+    behind = Staleness(0)
     behind.take(look(0, {}, {EVENTS: 5}, {EVENTS: 5}), {})
     assert behind.seconds(20_000, 60_000) == 0.0
     assert behind.seconds(90_000, 60_000) == 90.0
 
 
+def test_brokers_that_have_not_answered_since_the_start_leave_the_meter_behind() -> None:
+    behind = Staleness(10_000)
+    assert behind.seconds(30_000, 60_000) == 0.0
+    assert behind.seconds(100_000, 60_000) == 90.0
+
+
 def test_the_slow_lanes_topic_is_not_audits_to_read() -> None:
-    behind = Staleness()
+    behind = Staleness(0)
     behind.take(look(0, {}, {(Topic.OUTBOUND_SLOW.value, 0): 5}, {}), {})
     assert behind.seconds(50_000, 60_000) == 0.0
 
 
 def test_long_delay_keeps_the_oldest_sample() -> None:
-    behind = Staleness()
+    behind = Staleness(0)
     for turn in range(1_000):
         behind.take(look(turn * 5_000, {}, {EVENTS: turn + 1}, {}), {})
     assert behind.seconds(5_000_000, 60_000) == 5_000.0
@@ -154,7 +160,7 @@ def test_offsets_of_before_a_topic_was_recreated_hold_nothing_up_and_prove_nothi
 
 
 def test_a_recreated_topic_is_behind_until_its_own_records_are_read() -> None:
-    behind = Staleness()
+    behind = Staleness(0)
     behind.take(look(0, {}, {EVENTS: 900}, {EVENTS: 800}), {EVENTS: 0})
     behind.take(look(10_000, {}, {EVENTS: 4}, {}), {})
     assert behind.seconds(12_000, 60_000) == 2.0
