@@ -3,9 +3,10 @@
 import os
 import socket
 from collections.abc import Callable
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException, Producer
 
 from shared.contracts.heartbeats import Heartbeat, encode
 from shared.contracts.topics import Topic
@@ -35,6 +36,7 @@ class HeartbeatWriter:
         clock: Clock,
         monotonic: Callable[[], float],
         valid_seconds: float = VALID_SECONDS,
+        make_client: Callable[[dict[str, Any]], Producer] = logging_client,
     ) -> None:
         """A heartbeat counts for `valid_seconds` unless it is repeated."""
         self._node, self._instance = node, instance
@@ -44,15 +46,14 @@ class HeartbeatWriter:
         self._sent: int | None = None
         self._sent_at = 0.0
         # Quiet: without brokers this thread's table says so, once.
-        self._producer = logging_client(
-            producer_config(bootstrap, f"{node}-heartbeats")
-            | {
-                "delivery.timeout.ms": self._valid_ms,
-                "queue.buffering.max.messages": 100,
-                "log_level": 3,
-                "log.connection.close": False,
-            }
-        )
+        config = producer_config(bootstrap, f"{node}-heartbeats") | {
+            "delivery.timeout.ms": self._valid_ms,
+            "queue.buffering.max.messages": 100,
+            "log_level": 3,
+            "log.connection.close": False,
+        }
+        self._make_client = partial(make_client, config)
+        self._producer = self._make_client()
 
     def beat(self, config: int) -> None:
         """Say it if it has changed, or was not said for a while."""
@@ -78,5 +79,8 @@ class HeartbeatWriter:
         )
         try:
             self._producer.produce(Topic.HEARTBEATS, encode(beat), f"{self._node}/{self._instance}")
-        except (BufferError, KafkaException):  # the brokers are away: the next one will do
+        except BufferError:  # the brokers are away: the next one will do
             return
+        except KafkaException as error:
+            if error.args[0].code() == KafkaError._FATAL:  # this client takes no more
+                self._producer = self._make_client()

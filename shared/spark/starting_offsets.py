@@ -22,6 +22,9 @@ from shared.runtime.settings import SparkSettings
 _log = get_logger(__name__)
 ANSWER_SECONDS: Final = 10.0
 
+_LEFT_AT: Final = ".left-at.json"
+"""The end of the name of the file beside a checkpoint with offsets from before it was set aside."""
+
 EARLIEST: Final = "earliest"
 LATEST: Final = "latest"
 
@@ -38,14 +41,15 @@ def starting_offsets(spark: SparkSession, settings: SparkSettings, node: str, *t
     if settings.rehearsal:
         return LATEST
     checkpoint = Checkpoint(spark, settings, node)
-    usable, expired = resumed(checkpoint.offsets(), offsets_of_topics(settings.bootstrap, topics))
-    if not expired:
-        return EARLIEST
+    known = checkpoint.offsets()
+    left = {} if known else checkpoint.left_at()
+    usable, expired = resumed(known or left, offsets_of_topics(settings.bootstrap, topics))
     for (topic, partition), records in expired.items():
         extra = {"node": node, "topic": topic, "partition": partition, "records": records}
         _log.error("records expired before they were read", extra=extra)
-    checkpoint.set_aside()
-    return json.dumps(usable)
+    if known and expired:
+        checkpoint.set_aside(usable)
+    return json.dumps(usable) if expired or left else EARLIEST
 
 
 def replay_left(spark: SparkSession, settings: SparkSettings, node: str) -> ReplayRange | None:
@@ -115,9 +119,30 @@ class Checkpoint:
         text = self._read(f"/{REPLAY_FILE}")
         return decode_replay_range(text) if text else None
 
-    def set_aside(self) -> None:
-        """Rename the folder, so that the query starts without a checkpoint."""
-        self._files.rename(self._path(""), self._path(f".expired-{wall_clock()}"))
+    def left_at(self) -> Offsets:
+        """Where the query goes on after its checkpoint was set aside, until it has a new one; else empty."""
+        found: Offsets = json.loads(self._read(_LEFT_AT) or "{}")
+        return found
+
+    def set_aside(self, usable: Offsets) -> None:
+        """Rename the folder, so that the query starts without a checkpoint, at these offsets.
+
+        They are written first: a query that ends before Spark has written its first offsets starts at them
+        the next time, and not at the beginning of each partition.
+
+        Raises:
+            OSError: if the folder could not be renamed.
+        """
+        draft = self._path(f"{_LEFT_AT}.new")
+        stream = self._files.create(draft, True)
+        stream.write(json.dumps(usable).encode())
+        stream.close()
+        self._files.delete(self._path(_LEFT_AT), False)
+        expired = self._path(f".expired-{wall_clock()}")
+        if not (
+            self._files.rename(draft, self._path(_LEFT_AT)) and self._files.rename(self._path(""), expired)
+        ):
+            raise OSError(f"{self._place} could not be renamed to {expired}")
 
     def _path(self, below: str) -> Any:
         return self._jvm.org.apache.hadoop.fs.Path(self._place + below)

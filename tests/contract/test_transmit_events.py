@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from pipelines.data.transmit.connectors.base import Answer, ConnectorContext, ConnectorType
+from pipelines.data.transmit.connectors.registry import CONNECTORS
 from pipelines.data.transmit.events import Event
 from shared.connectors.spec import ConnectorSpec
 from shared.contracts import headers as h
@@ -36,6 +37,36 @@ def test_events_of_a_pipe_that_this_process_may_not_know_yet_wait_and_that_is_no
     assert [record.topic for record in records(rows)] == [Topic.RETRY_IN_30S] * 2
     assert [header(record.headers, h.ATTEMPT) for record in records(rows)] == ["0", "1"]
     assert header(records(rows)[0].headers, h.REASON).startswith("configuration: unknown_pipe: ")
+
+
+class _Unloadable(dict[str, ConnectorType[Any]]):
+    """Connectors of which s3 cannot be imported at first."""
+
+    def __init__(self) -> None:
+        super().__init__(CONNECTORS)
+        self.failures = 1
+
+    def get(self, name: str, default: Any = None) -> Any:
+        if name == "s3" and self.failures:
+            self.failures -= 1
+            raise ImportError("cannot import name 'loads'")
+        return super().get(name, default)
+
+
+def test_a_connector_that_cannot_be_loaded_holds_up_its_own_events_alone_and_is_looked_up_again(
+    rig: Rig,
+) -> None:
+    rig.use(_Unloadable())
+    rig.server.answer("/", reply(200))
+    rig.pipe("good", "/")
+    rig.lead("broken", "s3", {})
+    rows = rig.deliver(flat_batch([row(1, pipe="broken"), row(2, pipe="good")]))
+    assert [receipt.result for receipt in receipts(rows) if receipt.pipe == "good"] == ["delivered"]
+    (waiting,) = records(rows)
+    assert waiting.topic == Topic.RETRY_IN_30S
+    assert header(waiting.headers, h.REASON).startswith("internal: ImportError")
+    (waiting,) = records(rig.deliver(flat_batch([row(3, pipe="broken")])))
+    assert header(waiting.headers, h.REASON).startswith("bad_options: the s3 connector")
 
 
 def test_two_tenants_pipes_of_one_name_send_to_their_own_destinations_of_one_name(rig: Rig) -> None:

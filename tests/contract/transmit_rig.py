@@ -58,6 +58,9 @@ _TENANT: Final = "t"
 AMPLE: Final = 60.0
 """Seconds: more than anything takes that comes at once, also if the machine stands still for a while."""
 
+CONSUMING: Final = 0.001
+"""Seconds that Spark takes for the rows that a task gives it: the deadline is that much later."""
+
 LOOK_UPS: Final = 4
 """Fewer than the threads of the loop's executor, which resolve names."""
 
@@ -106,7 +109,7 @@ class Rig:
         self._listening: list[asyncio.Server] = []
         self.server = Server(self._far)
         self._documents: dict[bytes, Entry] = {}
-        self.deliveries = DeliveryHistory(DedupWindow(600_000, 1000))
+        self.deliveries = DeliveryHistory(DedupWindow(600_000, 1000), wall_clock)
         self._resolver = resolver = resolver or self._near.run(self._system_resolver())
         self.session = self._near.run(self._open(egress, resolver))
         self._canary_session = self._near.run(self._open(canary_egress or egress, resolver))
@@ -253,7 +256,7 @@ class Rig:
 
     def forget_deliveries(self) -> None:
         """Forget earlier deliveries, so that the same ids count as new."""
-        self.deliveries = DeliveryHistory(DedupWindow(600_000, 1000))
+        self.deliveries = DeliveryHistory(DedupWindow(600_000, 1000), wall_clock)
 
     def deliver(self, *batches: pa.RecordBatch, deadline: float = AMPLE) -> list[Row]:
         """Run one task to its end."""
@@ -263,6 +266,7 @@ class Rig:
             rows += [*task.take(batch), *task.answers(block=False)]
         while task.waiting:
             rows += task.answers(block=True)
+            task.extend(CONSUMING)
         task.close()
         self.seconds = time.monotonic() - began
         return rows

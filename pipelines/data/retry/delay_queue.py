@@ -20,12 +20,14 @@ class DelayQueue:
     """A first-in, first-out queue that releases no record before it is due.
 
     A record that is due waits for those before it. No record is due later than its topic's delay after it was
-    written, so none waits longer than that delay for those before it, and then for the drain rate.
+    written, so none waits longer than that delay for those before it, and then for the drain rate. One that
+    would be due later than that from now has its time from a clock that was set back since: it is due.
     """
 
     def __init__(self, topic: Topic, spread: float) -> None:
         """`spread` is the share of the topic's delay over which a burst is spread."""
-        self._span_ms = spread * delay_ms(topic)
+        self._delay_ms = delay_ms(topic)
+        self._span_ms = spread * self._delay_ms
         self._records: deque[DelayedRecord] = deque()
         self._bytes = 0
         self._rate = DrainRate()
@@ -65,7 +67,7 @@ class DelayQueue:
             return []
         self._rate = next_interval(self._rate, max(waiting, len(self)), self._span_ms, now_ms)
         front = islice(self._records, max(0, min(MAX_WRITE_RECORDS, self._rate.left)))
-        return list(takewhile(lambda record: record.due_ms <= now_ms, front))
+        return list(takewhile(lambda record: self._may_leave(record, now_ms), front))
 
     def remove_first(self, records: int) -> None:
         """Remove the first records once they were written."""
@@ -77,9 +79,12 @@ class DelayQueue:
         """When to call `due` next, epoch milliseconds, possibly in the past; None if the queue is empty."""
         if not self._records:
             return None
-        if self._is_due(now_ms) and self._rate.left <= 0:
-            return self._rate.until_ms
-        return self._records[0].due_ms
+        if not self._is_due(now_ms):
+            return self._records[0].due_ms
+        return self._rate.until_ms if self._rate.left <= 0 else now_ms
 
     def _is_due(self, now_ms: int) -> bool:
-        return bool(self._records) and self._records[0].due_ms <= now_ms
+        return bool(self._records) and self._may_leave(self._records[0], now_ms)
+
+    def _may_leave(self, record: DelayedRecord, now_ms: int) -> bool:
+        return not now_ms < record.due_ms <= now_ms + self._delay_ms

@@ -97,7 +97,7 @@ class Worker:
         self._admission = Admission(admission_policy(settings, lane), wall_clock, self._loop.time)
         self._wait_limits = wait_limits(settings, lane)
         self._deliveries = DeliveryHistory(
-            DedupWindow(int(settings.memory_seconds * 1000), settings.memory_entries)
+            DedupWindow(int(settings.memory_seconds * 1000), settings.memory_entries), wall_clock
         )
         self._secrets = SecretTable(store_for(settings.side, settings.secrets)).start()
         self._beats = HeartbeatWriter(
@@ -168,7 +168,7 @@ class Worker:
         for name in {destination.connector for destination in catalogue.destinations.values()}:
             try:
                 CONNECTORS.get(name)
-            except Exception:  # sending to such a destination reports it, and others are not affected
+            except Exception:  # its pipes say so, and are tried again; others are not affected
                 _log.exception("connector cannot be loaded", extra={"connector": name})
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

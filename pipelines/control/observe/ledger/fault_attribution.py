@@ -46,6 +46,10 @@ _REMEDIES: Final[Mapping[str, Remedy]] = {
     "too_many_brokers": Remedy(
         "its Kafka cluster has more brokers than hifi connects to", "name a cluster with fewer brokers"
     ),
+    "too_many_clusters": Remedy(
+        "the tenant's destinations name more Kafka clusters, users or timeouts than hifi connects to at once",
+        "let destinations share them",
+    ),
     "unknown_topic": Remedy(
         "there is no such topic", "create the topic at the destination, or correct its name"
     ),

@@ -58,7 +58,8 @@ class DedupWindow:
 
     Time is that of the deliveries: while nothing is delivered nothing is dropped, so a side that stood still
     for an hour still knows its last deliveries. A key is kept for at least `window_ms`, unless more than
-    `entries` were delivered in that time.
+    `entries` were delivered in that time. Of a delivery in the future the clock was ahead, and has been set
+    back: time goes on from now, or nothing would be dropped until then.
 
     The two sets are reused for ever: Spark collects garbage after each task, and lists made after
     `spare_collector` was called would cost 5 ms each time.
@@ -78,9 +79,10 @@ class DedupWindow:
     def __contains__(self, key: bytes) -> bool:
         return key in self._new or key in self._old
 
-    def add(self, key: bytes, at_ms: int) -> None:
-        """Add a delivery made at `at_ms`, epoch milliseconds, in any order."""
-        self._now_ms = max(self._now_ms, at_ms)
+    def add(self, key: bytes, at_ms: int, now_ms: int) -> None:
+        """Add a delivery made at `at_ms`, in any order; it is now `now_ms`. Epoch milliseconds."""
+        self._now_ms = min(max(self._now_ms, at_ms), now_ms)
+        self._since_ms = min(self._since_ms, self._now_ms)
         if not len(self._new):
             self._since_ms = self._now_ms
         elif self._now_ms - self._since_ms >= self._window_ms or len(self._new) >= self._entries:

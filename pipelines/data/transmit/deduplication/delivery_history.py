@@ -9,6 +9,7 @@ from confluent_kafka import Message
 from pipelines.data.transmit.deduplication.dedup_window import DedupWindow
 from shared.contracts import headers as h
 from shared.contracts.receipts import KEY_BYTES, unpack_keys
+from shared.runtime.clock import Clock
 
 Known = Literal["no", "recorded", "unrecorded"]
 
@@ -24,8 +25,8 @@ class DeliveryHistory:
     and a worker reads them all before it first sends. Only those in flight are missing.
     """
 
-    def __init__(self, memory: DedupWindow) -> None:
-        self._memory = memory
+    def __init__(self, memory: DedupWindow, clock: Clock) -> None:
+        self._memory, self._clock = memory, clock
         self._own: dict[bytes, None] = {}
         self._lock = threading.Lock()
 
@@ -49,7 +50,8 @@ class DeliveryHistory:
             return "recorded" if key in self._memory else "no"
 
     def _record(self, keys: Iterable[bytes], at_ms: int) -> None:
+        now_ms = self._clock()
         with self._lock:
             for key in keys:
-                self._memory.add(key, at_ms)
+                self._memory.add(key, at_ms, now_ms)
                 self._own.pop(key, None)

@@ -80,7 +80,9 @@ class Delivery:
         if self.admission.of(batch.destination).moved:  # the slow lane transforms them
             self._apply(batch, Moved())
             return []
-        until = min(self.deadline.at, asyncio.get_running_loop().time() + self.wait_limits.answer)
+        patient = asyncio.get_running_loop().time() + self.wait_limits.answer
+        # Asked before the wait, in which the deadline may be extended: the slow lane would move to itself.
+        moves, until = patient < self.deadline.at, min(patient, self.deadline.at)
         transformed = await self.transformer.transform(batch.resolved, batch.events, until)
         for reason, dead in transformed.dead.items():
             self._bury(batch.group, dead, reason, batch.started_ms)
@@ -88,7 +90,7 @@ class Delivery:
             self._apply(batch.of(waiting), Failed(reason))
         if transformed.late:
             late = Failed("deadline: no time for the pipe's masks or transform", counted=False)
-            self._apply(batch.of(transformed.late), Moved() if until < self.deadline.at else late)
+            self._apply(batch.of(transformed.late), Moved() if moves else late)
         return transformed.ready
 
     async def _until_ended(self, batch: RequestBatch) -> None:

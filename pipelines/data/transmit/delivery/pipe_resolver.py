@@ -11,8 +11,10 @@ from shared.connectors.registry import OptionsError, options_of
 from shared.contracts.documents import Batch, Catalogue, Destination, Pipe, TenantName
 from shared.contracts.expressions import ExpressionError
 from shared.contracts.masks import MaskError
+from shared.runtime.logging import get_logger
 from shared.transformation.pipe_transform import PipeTransform, transform_of
 
+_log = get_logger(__name__)
 _LOOK_SECONDS: Final = 0.05
 _MOST_NAMES: Final = 10_000
 
@@ -124,7 +126,13 @@ class PipeResolver:
             return known
         if len(self._resolved) > _MOST_NAMES:
             self._resolved.clear()
-        self._resolved[pipe.tenant, pipe.name] = made = self._resolve(pipe, destination)
+        try:
+            made = self._resolve(pipe, destination)
+        except Exception as error:  # such as a connector that cannot be imported: the next look may succeed
+            _log.exception("pipe not resolved: unexpected error", extra={"tenant": pipe.tenant})
+            problem = f"internal: {type(error).__name__}"
+            return ResolvedPipe(pipe, destination, None, None, destination.batch, problem)
+        self._resolved[pipe.tenant, pipe.name] = made
         return made
 
     def _resolve(self, pipe: Pipe, destination: Destination) -> ResolvedPipe:

@@ -74,6 +74,11 @@ class KafkaCluster:
         """When it was last used, on the loop's clock."""
 
     @property
+    def tenant(self) -> str:
+        """To which it belongs."""
+        return self._access.tenant
+
+    @property
     def topics(self) -> int:
         """How many topics it has written to. The client library keeps each of them until it is closed."""
         return len(self._topics)

@@ -17,8 +17,19 @@ from shared.contracts.headers import attribute_header
 IDLE_SECONDS: Final = 300.0
 """Seconds after which an unused producer is closed, as after a change of a document or password."""
 
+MOST_CLUSTERS: Final = 20
+"""Producers of a tenant: each has a thread and two file descriptors for each broker that its cluster names,
+in the process that sends for all tenants."""
+
 MOST_TOPICS: Final = 1_000
 """Topics after which a cluster's producer is replaced: topics of deleted destinations are among them."""
+
+
+_MANY: Final = Answer(
+    error=f"too_many_clusters: the tenant uses {MOST_CLUSTERS} Kafka clusters or users already; one that is "
+    f"unused for {IDLE_SECONDS:.0f} s makes room",
+    later=True,
+)
 
 
 class Kafka:
@@ -42,7 +53,11 @@ class Kafka:
         self, destination: Destination, options: Options, events: Sequence[Event], seconds: float
     ) -> Sequence[Answer]:
         """Write a record for each event; gives an answer for each."""
-        cluster = self._cluster(self._access(options, destination))
+        access = self._access(options, destination)
+        self._close_idle(access)
+        if access not in self._clusters and self._held_by(access.tenant) >= MOST_CLUSTERS:
+            return [_MANY] * len(events)
+        cluster = self._cluster(access)
         return await cluster.send(options.topic, [record(event) for event in events], seconds)
 
     async def close(self) -> None:
@@ -67,8 +82,11 @@ class Kafka:
             password=self._context.secrets.get(sasl.password) if sasl else None,
         )
 
+    def _held_by(self, tenant: str) -> int:
+        """How many producers a tenant has, those that were replaced included."""
+        return sum(each.tenant == tenant for each in (*self._clusters.values(), *self._replaced))
+
     def _cluster(self, access: Access) -> KafkaCluster:
-        self._close_idle(access)
         if access in self._clusters and self._clusters[access].topics >= self._most_topics:
             self._replaced.append(self._clusters.pop(access))
         if access not in self._clusters:

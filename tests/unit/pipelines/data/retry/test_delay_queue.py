@@ -146,3 +146,13 @@ def test_it_wakes_when_the_first_is_due_then_at_each_interval_and_never_without_
     queue.remove_first(len(queue.due(5_000, MIN_RECORDS + 1)))
     assert (len(queue), queue.wake_ms(5_000)) == (1, 5_000 + INTERVAL_MS)
     assert queue.due(5_000, 1) == []
+
+
+def test_records_with_a_time_of_a_clock_that_was_ahead_leave_once_it_is_set_back() -> None:
+    queue, ahead = DelayQueue(TOPIC, SPREAD), 6 * 3_600_000
+    for offset in range(2):
+        queue.add(held(offset, ahead + DELAY_MS))
+    assert queue.due(ahead, 2) == []
+    assert queue.due(ahead + DELAY_MS - 1, 2) == []
+    assert [record.offset for record in queue.due(STEP_MS, 2)] == [0, 1]
+    assert queue.wake_ms(STEP_MS) == STEP_MS

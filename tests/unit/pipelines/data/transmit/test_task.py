@@ -41,7 +41,7 @@ def test_a_delivery_that_was_cancelled_fails_its_task_instead_of_keeping_it_wait
         loop=loop,
         delivery=cast(Delivery, Cancelled()),
         answers=queue.SimpleQueue(),
-        deliveries=DeliveryHistory(DedupWindow(60_000, 10)),
+        deliveries=DeliveryHistory(DedupWindow(60_000, 10), lambda: 0),
         clock=lambda: 0,
     )
     assert not list(task.take(flat_batch([row(1)])))

@@ -35,6 +35,7 @@ from tests.unit.pipelines.control.observe.alarm_inputs import (
         ("422 refused", "hook 422", "its schema refuses the event"),
         ("- refused_address", "hook refused_address", "public address"),
         ("- too_many_brokers", "hook too_many_brokers", "fewer brokers"),
+        ("- too_many_clusters", "hook too_many_clusters", "let destinations share them"),
         ("- transform_failed", "hook transform_failed", "correct the pipe's transform"),
     ],
 )

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from pipelines.data.transmit.deduplication.dedup_window import DedupWindow, KeySet
 
+NOW = 10**12
 keys = st.binary(min_size=16, max_size=16)
 few_keys = st.sampled_from([bytes([n]) * 16 for n in range(12)] + [bytes(15) + bytes([n]) for n in range(12)])
 
@@ -51,7 +52,7 @@ def test_nothing_is_forgotten_within_the_window_nor_claimed_without_a_delivery(
 ) -> None:
     memory, now, last = DedupWindow(window, 1000), 0, dict[bytes, int]()
     for key, at_ms in made:
-        memory.add(key, at_ms)
+        memory.add(key, at_ms, NOW)
         now = max(now, at_ms)
         last[key] = now  # on the memory's clock, which never goes back
         assert all(k in memory for k, t in last.items() if now - t < window)
@@ -62,6 +63,28 @@ def test_nothing_is_forgotten_within_the_window_nor_claimed_without_a_delivery(
 def test_memory_is_bounded_and_keeps_the_newest(made: list[bytes], entries: int) -> None:
     memory = DedupWindow(10**9, entries)
     for number, key in enumerate(made):
-        memory.add(key, number)
+        memory.add(key, number, NOW)
         assert len(memory) <= 2 * entries
         assert all(k in memory for k in made[max(0, number + 1 - entries) : number + 1])
+
+
+def test_an_hour_by_which_the_clock_was_ahead_does_not_keep_a_key_for_that_long() -> None:
+    """A delivery that was made then has its time; the clock is right again when the next ones are made."""
+    window, hour = 180_000, 3_600_000
+    memory, ahead, first, last = DedupWindow(window, 1_000), bytes(16), b"a" * 16, b"b" * 16
+    memory.add(ahead, NOW + hour, NOW + hour)
+    memory.add(first, NOW, NOW)
+    assert ahead in memory
+    for passed in (window, 2 * window):
+        memory.add(last, NOW + passed, NOW + passed)
+        assert last in memory
+    assert ahead not in memory
+    assert first not in memory
+
+
+def test_a_delivery_with_a_time_in_the_future_does_not_drop_those_before_it() -> None:
+    memory, first, ahead = DedupWindow(180_000, 1_000), b"a" * 16, bytes(16)
+    memory.add(first, NOW, NOW)
+    for at in range(3):
+        memory.add(ahead, NOW + at * 3_600_000, NOW)
+    assert first in memory

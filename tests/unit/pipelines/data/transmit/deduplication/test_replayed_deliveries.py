@@ -16,7 +16,7 @@ _COPIES = st.lists(st.tuples(_NUMBERS, _REPLAYS), max_size=40)
 def test_each_event_is_sent_once_and_once_more_in_each_replay_but_never_as_before_after_one(
     copies: list[tuple[int, str | None]],
 ) -> None:
-    history = DeliveryHistory(DedupWindow(60_000, 1_000))
+    history = DeliveryHistory(DedupWindow(60_000, 1_000), lambda: 0)
     sent: list[tuple[int, str | None]] = []
     for number, replay in copies:
         found = event(number, replay=replay)
