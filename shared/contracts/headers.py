@@ -1,5 +1,8 @@
 """Kafka record headers. CloudEvents attributes are `ce_*`; hifi's own start with `hifi_`."""
 
+Headers = list[tuple[str, bytes | None]]
+"""As a consumer gives them, in order; a name may occur twice, and then the last one counts."""
+
 CE_PREFIX = "ce_"
 CE_ID = "ce_id"
 CE_SOURCE = "ce_source"
@@ -83,3 +86,8 @@ def attribute_header(name: str) -> str:
 def header_attribute(header: str) -> str:
     """The CloudEvents attribute that a header of `attribute_header` carries."""
     return "datacontenttype" if header == CONTENT_TYPE else header.removeprefix(CE_PREFIX)
+
+
+def headers_size(headers: Headers) -> int:
+    """Bytes of all names and values."""
+    return sum(len(name.encode()) + len(value or b"") for name, value in headers)

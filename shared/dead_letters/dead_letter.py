@@ -9,12 +9,9 @@ from msgspec import Struct
 
 from shared.contracts import headers as h
 from shared.contracts.documents import TenantName
-from shared.contracts.headers import header_attribute
+from shared.contracts.headers import Headers, header_attribute
 from shared.contracts.replays import LetterKey
 from shared.contracts.topics import Topic
-
-Headers = list[tuple[str, bytes | None]]
-"""Kafka headers in order; if a name occurs twice, the last one counts."""
 
 _DROPPED: Final = frozenset((*h.OF_A_TRY, h.ATTEMPT, h.PIPES, h.LETTER))
 """Headers that a replayed record does not keep: to transmit it is a new delivery."""

@@ -7,9 +7,10 @@ from typing import Final, NamedTuple, cast
 from confluent_kafka import Message
 from msgspec.structs import replace
 
+from shared.contracts.headers import Headers
 from shared.contracts.replays import LetterKey
 from shared.contracts.topics import KEPT, Topic
-from shared.dead_letters.dead_letter import DeadLetter, Filter, Headers, LeadsTo, letter_of
+from shared.dead_letters.dead_letter import DeadLetter, Filter, LeadsTo, letter_of
 from shared.dead_letters.newest_first import Found, newest_first
 from shared.dead_letters.replayed import ReplayedLetters
 from shared.kafka.offset_range_reader import OffsetRange, OffsetRangeReader

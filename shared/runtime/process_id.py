@@ -1,4 +1,4 @@
-"""Which process is meant, in a file that outlives it: its number alone is given again."""
+"""Identifies a process in a file that outlives it, by its number and its start: a number is given again."""
 
 import os
 from pathlib import Path

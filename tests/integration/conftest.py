@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from typing import Final
 
 import pytest
 
@@ -11,6 +12,9 @@ from tests.harness.span_receiver import SpanReceiver, listening
 from tests.harness.waiting import free_port
 from tests.integration.counted_load import CountedLoad, counted_load
 from tests.integration.held_event import HeldEvent, held_event
+
+NO_PROXY_THERE: Final = "http://127.0.0.1:9"
+"""A side asks its own parts directly; through this proxy nothing would be reached."""
 
 
 @pytest.fixture(scope="session")
@@ -23,9 +27,11 @@ def spans() -> Iterator[SpanReceiver]:
 
 @pytest.fixture(scope="session")
 def live(tmp_path_factory: pytest.TempPathFactory, spans: SpanReceiver) -> Iterator[LiveSide]:
-    """A side started by `hifi up`; SIGTERM at the end must leave no process."""
+    """A side started by `hifi up`, whose proxy does not exist; SIGTERM at the end must leave no process."""
     endpoint = f"http://127.0.0.1:{spans.port}"
-    side = LiveSide.fresh(tmp_path_factory.mktemp("side"), HIFI_OTLP_ENDPOINT=endpoint)
+    side = LiveSide.fresh(
+        tmp_path_factory.mktemp("side"), HIFI_OTLP_ENDPOINT=endpoint, HTTP_PROXY=NO_PROXY_THERE
+    )
     try:
         side.up()
         yield side

@@ -70,7 +70,7 @@ class Deployer:
         self._policy, self._clock, self._owner = policy, clock, owner
 
     def turn(self) -> bool:
-        """Move it on by what can be done now; whether another turn can do more at once."""
+        """Advance the release; returns whether another turn can do more at once."""
         release = self._store.current()
         if release is None or release.ended:
             self._hands.let_go()

@@ -3,11 +3,9 @@
 from typing import Final, NamedTuple
 
 from shared.contracts import headers as h
+from shared.contracts.headers import Headers, headers_size
 from shared.contracts.limits import MAX_HEADERS_BYTES, MAX_READABLE_BYTES
 from shared.contracts.topics import RETRY_DELAYS, Topic
-
-Headers = list[tuple[str, bytes | None]]
-"""Kafka headers in order; a name may occur twice, and then the last one counts."""
 
 _MAX_DIGITS: Final = 15
 """Of a whole number in a header: as milliseconds, thirty thousand years."""
@@ -94,11 +92,6 @@ def quarantined(record: WaitingRecord, reason: str) -> OutputRecord:
     added: Headers = [(h.REASON, reason.encode()), (h.ORIGIN, origin.encode())]
     value = record.value and record.value[:MAX_READABLE_BYTES]
     return OutputRecord(Topic.QUARANTINE, record.key, value, kept + added)
-
-
-def headers_size(headers: Headers) -> int:
-    """Bytes of all names and values."""
-    return sum(len(name.encode()) + len(value or b"") for name, value in headers)
 
 
 def _problem(header: str) -> str:

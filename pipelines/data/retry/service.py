@@ -12,10 +12,11 @@ from confluent_kafka import (
     TopicPartition,
 )
 
-from pipelines.data.retry.decide import DelayedRecord, Headers, WaitingRecord, delayed_record
+from pipelines.data.retry.decide import DelayedRecord, WaitingRecord, delayed_record
 from pipelines.data.retry.delay_queue import MAX_WRITE_RECORDS, DelayQueue
 from pipelines.data.retry.metrics import RetryMetrics
 from pipelines.data.retry.writer import RecordWriter
+from shared.contracts.headers import Headers
 from shared.contracts.topics import Topic
 from shared.contracts.topology import INPUTS
 from shared.kafka.consumer import readable

@@ -6,10 +6,8 @@ from typing import Final
 import msgspec
 
 from shared.contracts.envelope import replayed_key
+from shared.contracts.headers import Headers
 from shared.transformation.event_content import EventContent
-
-Headers = list[tuple[str, bytes | None]]
-"""Kafka headers in order; a name may occur twice."""
 
 
 class Event(EventContent, gc=False):
@@ -79,11 +77,6 @@ _texts = msgspec.json.Decoder(dict[str, str | None])
 def texts_of(text: bytes) -> dict[str, str]:
     """The headers in a JSON object of texts, those without a value left out."""
     return {name: value for name, value in _texts.decode(text).items() if value is not None}
-
-
-def headers_size(headers: Headers) -> int:
-    """Bytes of all names and values."""
-    return sum(len(name.encode()) + len(value or b"") for name, value in headers)
 
 
 def encoded(texts: Mapping[str, str]) -> Headers:

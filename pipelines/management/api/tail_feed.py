@@ -15,6 +15,7 @@ from msgspec import Struct
 from pipelines.management.api.leaving import recognised
 from pipelines.management.api.problems import NotBegunError, ProblemError, no_brokers
 from shared.contracts import headers as h
+from shared.contracts.headers import Headers
 from shared.contracts.topics import Topic
 from shared.kafka.new_records import NewRecords
 from shared.runtime.token_bucket import TokenBucket
@@ -30,7 +31,6 @@ MOST_OF_PROCESS: Final = 20
 _MOST_WAITING: Final = 20
 _CLIENT: Final = "hifi-tail"
 
-Headers = list[tuple[str, bytes | None]]
 Watched = tuple[str, str]
 """Tenant and pipe."""
 

@@ -79,7 +79,7 @@ def show(data: Data = DATA_DEFAULT) -> None:
 
 
 def _ended(under_way: Sequence[Activity], reason: str | None) -> Sequence[Activity]:
-    """Those to end: another person's, or a deployment's, is not ended by the way."""
+    """The activities to end; another person's, or a release's, is not ended with them."""
     reasons = sorted({printable(each.reason) for each in under_way})
     if not reasons:
         raise OperatorError("no maintenance is under way", "`hifi maintenance show` lists what is")

@@ -2,15 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Final
 
 from msgspec import Struct
 
 from scripts.experiments.harness.percentiles import percentile
 from scripts.load.records import Received
-
-LATE_MS: Final = 1_000
-"""The promise: 95 % of events within a second."""
+from shared.contracts.ledger import GOOD_MS
 
 
 class Lateness(Struct, frozen=True, kw_only=True):
@@ -40,7 +37,7 @@ def p95_by_second(received: Iterable[Received]) -> Mapping[int, float]:
 
 def lateness(p95: Mapping[int, float], fault_ms: int) -> Lateness:
     """Figures of a load with one fault at a time in epoch milliseconds."""
-    late = [second for second, lag in p95.items() if lag > LATE_MS]
+    late = [second for second, lag in p95.items() if lag > GOOD_MS]
     first = fault_ms // 1_000 - 1  # an event that was under way at the fault may have been sent before it
     after = [second for second in late if second >= first]
     return Lateness(

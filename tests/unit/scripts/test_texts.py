@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.terminal import printable
+from scripts.terminal import printable, spare_own_machine
 from scripts.time_args import duration_seconds, duration_text, moment_ms
 
 NOW = 1_800_000_000_000
@@ -53,3 +53,18 @@ def test_nothing_a_stranger_wrote_moves_the_cursor(text: str) -> None:
     assert printable(text).isprintable()
     if text.isprintable():
         assert printable(text) == text
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({}, "127.0.0.1,localhost"),
+        ({"NO_PROXY": "intra.example, localhost"}, "intra.example,localhost,127.0.0.1"),
+        ({"no_proxy": "a.example", "NO_PROXY": "b.example"}, "a.example,127.0.0.1,localhost"),
+        ({"no_proxy": "*"}, "*"),
+    ],
+)
+def test_no_proxy_stands_before_this_machine(before: dict[str, str], after: str) -> None:
+    environment = {"HTTP_PROXY": "http://proxy.example:3128", **before}
+    spare_own_machine(environment)
+    assert (environment["no_proxy"], environment["NO_PROXY"]) == (after, after)

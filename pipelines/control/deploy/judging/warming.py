@@ -1,8 +1,8 @@
 """How long a version that was just started is late because it still compiles. Pure.
 
-Which of its first minutes are cold, its events say: a good version has half as many late ones from minute to
-minute, and one that is slow has not. On a machine that two sides fill and whose memory is slow, of a good
-version's events 7.5 % were late in its second whole minute (docs/testing.md).
+A minute after the first is cold while it has at most half the share of late events of the one before: of a
+version that warms up it falls, of one that is slow it does not. On a machine that two sides fill and whose
+memory is slow, of a good version's events 7.5 % were late in its second whole minute (docs/testing.md).
 """
 
 from itertools import pairwise

@@ -143,7 +143,7 @@ class Notifier:
 
 def _ids(notification: Notification) -> dict[str, str]:
     return {
-        "letter": notification.id,
+        "notification": notification.id,
         "receiver": notification.receiver,
         "alarm": notification.transition.alarm.id,
     }

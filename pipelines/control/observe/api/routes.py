@@ -259,7 +259,7 @@ def _add_errors(app: FastAPI) -> None:
         return _refused(f"{names}: cannot be read; give it once, as text", HTTPStatus.BAD_REQUEST)
 
     def away(_: Request, error: Exception) -> Response:
-        _log.warning("an answer is not to be had", extra={"error": str(error)})
+        _log.warning("query not answered: the store or Kafka is away", extra={"error": str(error)})
         return _refused(f"{error}; ask again in a minute", HTTPStatus.SERVICE_UNAVAILABLE)
 
     def busy(_: Request, error: Exception) -> Response:

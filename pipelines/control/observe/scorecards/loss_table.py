@@ -14,7 +14,7 @@ from shared.contracts.scorecard import HopRow, NamedEvent, Node
 from shared.contracts.topics import RETRY_DELAYS, Topic
 
 Names = Mapping[Key, tuple[NamedEvent, ...]]
-"""`naming.Findings.named`."""
+"""By what is reconciled, the events that were identified as lost or doubled."""
 
 NO_NAMES: Final[Names] = {}
 

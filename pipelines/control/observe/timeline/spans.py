@@ -14,7 +14,7 @@ from shared.contracts.diamond.stability import Stability
 from shared.contracts.timeline import ActivitySpan, Health, HealthSpan
 
 GAP_MS: Final = 20_000
-"""So long after it was last seen, a span goes on; after that, nothing is known of the time between."""
+"""A longer gap ends a span: nothing is known of the time between."""
 
 Span = HealthSpan | ActivitySpan
 MOST_REASONS: Final = 10

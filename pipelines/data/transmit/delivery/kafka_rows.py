@@ -7,9 +7,10 @@ import msgspec
 import pyarrow as pa
 
 from pipelines.data.transmit.delivery.decide import Dead, Delivered, End, RetryLater, SlowLane
-from pipelines.data.transmit.events import Event, Headers, Poison, headers_size
+from pipelines.data.transmit.events import Event, Poison
 from pipelines.data.transmit.schema import OUTPUT_ARROW
 from shared.contracts import headers as h
+from shared.contracts.headers import Headers, headers_size
 from shared.contracts.limits import MAX_HEADERS_BYTES, MAX_READABLE_BYTES
 from shared.contracts.receipts import Breaker, Lane, Receipt, Result, pack_keys
 from shared.contracts.topics import Topic

@@ -7,10 +7,11 @@ import msgspec
 import pyarrow as pa
 from msgspec import Meta, Struct, field
 
-from pipelines.data.transmit.events import Event, Headers, Poison, headers_size, texts_of
+from pipelines.data.transmit.events import Event, Poison, texts_of
 from pipelines.data.transmit.schema import FLAT
 from shared.contracts import headers as h
 from shared.contracts.envelope import lag_since
+from shared.contracts.headers import Headers, headers_size
 from shared.contracts.limits import MAX_HEADERS_BYTES, MAX_READABLE_BYTES
 from shared.contracts.receipts import KEY_BYTES
 from shared.contracts.timestamps import parse_time

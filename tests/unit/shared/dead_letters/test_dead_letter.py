@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.contracts import headers as h
+from shared.contracts.headers import Headers
 from shared.contracts.replays import LetterKey, decode_replay, encode_replay
 from shared.contracts.topics import Topic
 from shared.dead_letters.dead_letter import (
     DeadLetter,
     Filter,
-    Headers,
     as_mapping,
     copy_of,
     letter_of,
