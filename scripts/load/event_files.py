@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from scripts.load.event_source import BATCH, LINES, PLAIN, EventBatch
 from scripts.load.templates import batch, fill, with_gaps
-from scripts.load.timestamps import format_ms
+from shared.contracts.timestamps import format_time
 from shared.runtime.errors import OperatorError
 
 STANDARD_INPUT: Final = Path("-")
@@ -159,7 +159,7 @@ class StampedEvents:
             return None
         size = len(self._templates)
         ids = [b"%b-%b-%d" % (self._ids[number % size], self._run, number) for number in numbers]
-        events = fill([self._templates[n % size] for n in numbers], ids, format_ms(time_ms).encode())
+        events = fill([self._templates[n % size] for n in numbers], ids, format_time(time_ms).encode())
         names = [msgspec.json.decode(b'"' + event_id + b'"', type=str) for event_id in ids]
         return EventBatch(ids=names, body=batch(events), count=len(ids))
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from scripts.load.event_source import BATCH, EventBatch
 from scripts.load.templates import Template, batch, fill, template
-from scripts.load.timestamps import format_ms
+from shared.contracts.timestamps import format_time
 
 HEARTBEAT: Final = "video.heartbeat"
 PLAY: Final = "video.play"
@@ -87,7 +87,7 @@ class Telemetry:
         self._next += count
         ids = [f"{self._run}-{number}" for number in numbers]
         templates = [self._pool[number % POOL] for number in numbers]
-        events = fill(templates, [event_id.encode() for event_id in ids], format_ms(time_ms).encode())
+        events = fill(templates, [event_id.encode() for event_id in ids], format_time(time_ms).encode())
         return EventBatch(ids=ids, body=batch(events), count=count)
 
     def kind_of(self, event_id: str) -> str:

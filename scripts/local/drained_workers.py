@@ -8,6 +8,7 @@ import msgspec
 
 from scripts.local.processes.supervisor import Supervisor
 from scripts.local.side import Side
+from scripts.local.whole_file import write_whole
 from shared.runtime.process_id import ProcessId, process_id
 
 _NOTE: Final = "drained.json"
@@ -20,9 +21,7 @@ def note_drained(side: Side, supervisor: Supervisor, workers: Sequence[str]) -> 
         SupervisorError: if the side does not answer.
     """
     found = {name: process_id(pid) for name in workers if (pid := supervisor.pid(name))}
-    draft = _note(side).with_suffix(".new")
-    draft.write_bytes(msgspec.json.encode(found))
-    draft.replace(_note(side))
+    write_whole(_note(side), msgspec.json.encode(found))
 
 
 def drained_workers(side: Side, supervisor: Supervisor) -> list[str]:

@@ -36,7 +36,7 @@ from scripts.local.warmup.warmup import WARM_P95_MS, WarmUpLimits, warm_up
 from shared.contracts.canary_pause import PAUSE_PATH
 from shared.runtime.errors import OperatorError
 
-_READY_SECONDS: Final = 300
+READY_SECONDS: Final = 300
 _POLL_SECONDS: Final = 0.2
 _ANSWER_SECONDS: Final = 2
 
@@ -77,7 +77,7 @@ def start_profile(
     open_chain(side, supervisor, profile, progress)
     _begin_meter(supervisor, profile)
     _warm_up(side, progress, limits)
-    _end_meter(side, supervisor, profile, progress, _READY_SECONDS)
+    _end_meter(side, supervisor, profile, progress, READY_SECONDS)
 
 
 def open_chain(side: Side, supervisor: Supervisor, profile: SideProfile, progress: Progress) -> None:
@@ -102,7 +102,7 @@ def warm_open_side(  # noqa: PLR0913, PLR0917  # a side's parts, and the two lim
     profile: SideProfile,
     progress: Progress,
     limits: WarmUpLimits,
-    meter_seconds: float = _READY_SECONDS,
+    meter_seconds: float = READY_SECONDS,
 ) -> bool:
     """Warm up a side that is open, and start the meter if the profile has it.
 
@@ -266,7 +266,7 @@ def _wait(  # noqa: PLR0913, PLR0917  # what is waited for, and where it is
     side: Side,
     supervisor: Supervisor,
     say: Say,
-    seconds: float = _READY_SECONDS,
+    seconds: float = READY_SECONDS,
 ) -> None:
     deadline = time.monotonic() + seconds
     while not ready():

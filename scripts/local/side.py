@@ -9,6 +9,7 @@ import msgspec
 
 from scripts.local.addresses import HOST, Addresses
 from scripts.local.folders import Folders
+from scripts.local.whole_file import write_whole
 from shared.contracts.egress_policy import EgressPolicy
 from shared.contracts.side_weights import LOCAL
 from shared.runtime.errors import OperatorError
@@ -127,9 +128,8 @@ class Side(Folders, Addresses):
     def create(self) -> None:
         """Make the folders and write the description, by which the folder is known as hifi's, first."""
         self.root.mkdir(parents=True, exist_ok=True)
-        draft = self.description.with_suffix(".new")
-        draft.write_bytes(msgspec.json.format(msgspec.json.encode(self._description())) + b"\n")
-        draft.replace(self.description)
+        text = msgspec.json.format(msgspec.json.encode(self._description()))
+        write_whole(self.description, text + b"\n")
         super().create()
         self.checkpoints.mkdir(exist_ok=True)
 

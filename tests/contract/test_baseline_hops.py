@@ -17,7 +17,6 @@ from scripts.experiments.bench.topic_tail import read_hop_lags
 from scripts.experiments.harness.topic_reader import records_since
 from scripts.load.fault_injection import Action, FaultInjection, Rule
 from scripts.load.receiver import Receiver, running
-from scripts.load.timestamps import format_ms
 from scripts.load.verify import visible_ids
 from shared.contracts import headers
 from shared.contracts.documents import (
@@ -31,6 +30,7 @@ from shared.contracts.documents import (
 from shared.contracts.envelope import CollectedItem, collected_item, delivery_key, encode_items
 from shared.contracts.publish_plan import document_key
 from shared.contracts.receipts import unpack_keys
+from shared.contracts.timestamps import format_time
 from shared.contracts.topics import Topic
 from shared.kafka.producer import producer_config
 from shared.runtime.clock import wall_clock
@@ -50,7 +50,7 @@ def documents(url: str) -> list[Document]:
 
 
 def items() -> list[CollectedItem]:
-    attributes = {"source": "/s", "type": "t", "time": format_ms(wall_clock())}
+    attributes = {"source": "/s", "type": "t", "time": format_time(wall_clock())}
     return [collected_item(attributes | {"id": f"e{n}"}, minute=1, data=DATA) for n in range(EVENTS)]
 
 

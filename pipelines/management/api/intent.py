@@ -6,7 +6,8 @@ from typing import Final
 
 import msgspec
 
-from pipelines.management.api.problems import FieldError, ProblemError, pointer
+from pipelines.management.api.problems import ProblemError, pointer
+from shared.contracts.api_answers import FieldError
 from shared.contracts.document_items import DocumentKey, StoredDocument
 from shared.contracts.document_parsing import parse
 from shared.contracts.documents import OWN_TENANTS, Catalogue, Document, Entry, Pipe, sealed, topic_key

@@ -8,7 +8,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw, Struct
 
-from pipelines.management.api.problems import FieldError, ProblemError
+from pipelines.management.api.problems import ProblemError
+from shared.contracts.api_answers import FieldError
 from shared.contracts.documents import Destination, Pipe
 from shared.contracts.envelope import SPEC_VERSION, CollectedItem
 from shared.contracts.expressions import ExpressionError

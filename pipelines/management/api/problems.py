@@ -9,21 +9,10 @@ import msgspec
 from fastapi import Response
 from msgspec import Struct
 
+from shared.contracts.api_answers import FieldError
+
 PROBLEM_TYPE: Final = "application/problem+json"
 _STEP: Final = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
-
-
-class FieldError(Struct, frozen=True, kw_only=True):
-    """One invalid field, with the fix."""
-
-    document: str
-    """`kind/name`."""
-
-    pointer: str
-    """JSON pointer (RFC 6901) into the document."""
-
-    detail: str
-    fix: str = ""
 
 
 class _Problem(Struct, frozen=True, omit_defaults=True):

@@ -3,10 +3,11 @@
 from http import HTTPStatus
 from typing import Any, Final
 
-from msgspec import Struct, to_builtins
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from pipelines.management.api.problems import ProblemError
+from shared.contracts.api_answers import RolloutView
 from shared.contracts.document_items import StoredDocument
 from shared.contracts.documents import Pipe
 from shared.contracts.rollout_plan import Rollout
@@ -24,17 +25,6 @@ from shared.dynamodb.rollout_store import RolloutStore
 from shared.runtime.clock import Clock
 
 _TRIES: Final = 5
-
-
-class _Shown(Struct, frozen=True, kw_only=True):
-    """The member `rollout` of a pipe."""
-
-    state: str
-    step: int
-    share: float
-    since_ms: int
-    reason: str
-    next_ms: int | None
 
 
 class Rollouts:
@@ -82,5 +72,5 @@ def _rollout_of(found: StoredDocument) -> Rollout | None:
 
 
 def _member(state: RolloutState) -> dict[str, Any]:
-    fields = {name: getattr(state, name) for name in _Shown.__struct_fields__}
-    return {"rollout": to_builtins(_Shown(**fields))}
+    fields = {name: getattr(state, name) for name in RolloutView.__struct_fields__}
+    return {"rollout": to_builtins(RolloutView(**fields))}

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from pipelines.management.console.api_client import ApiClient
 from pipelines.management.console.app import create_app
-from pipelines.management.console.client import ObserveClient
+from pipelines.management.console.observe_client import ObserveClient
 from pipelines.management.console.poller import Pollers
 from pipelines.management.console.settings import ConsoleSettings
 from shared.runtime.clock import wall_clock

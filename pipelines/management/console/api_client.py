@@ -9,8 +9,9 @@ import httpx
 import msgspec
 from msgspec import Struct
 
-from pipelines.management.console.client import UnreachableError
+from pipelines.management.console.observe_client import UnreachableError
 from pipelines.management.console.session import Identity
+from shared.contracts.api_answers import FieldError, RolloutView
 from shared.contracts.live_tail import HEARTBEAT_SECONDS
 from shared.runtime.authorities import authorities
 
@@ -23,16 +24,6 @@ _SILENT_SECONDS: Final = 3 * HEARTBEAT_SECONDS
 NEW: Final = {"If-None-Match": "*"}
 
 
-class FieldError(Struct, frozen=True, kw_only=True):
-    """One invalid field of a document, with the fix."""
-
-    pointer: str
-    detail: str
-    fix: str = ""
-    document: str = ""
-    """`kind/name`; or `event`, `request` of what is only tried."""
-
-
 class ProblemError(Exception):
     """The API refused a request."""
 
@@ -41,22 +32,11 @@ class ProblemError(Exception):
         self.status, self.errors = status, errors
 
 
-class SideStatus(Struct, frozen=True, kw_only=True):
+class DocumentSideStatus(Struct, frozen=True, kw_only=True):
     """Whether a document is in force on one side."""
 
     state: str
     reason: str = ""
-
-
-class RolloutView(Struct, frozen=True, kw_only=True):
-    """How far a pipe with a rollout is opened."""
-
-    state: str
-    step: int
-    share: float
-    since_ms: int
-    reason: str = ""
-    next_ms: int | None = None
 
 
 class Version(Struct, frozen=True, kw_only=True):
@@ -66,7 +46,7 @@ class Version(Struct, frozen=True, kw_only=True):
     by: str
     at_ms: int
     document: Document | None = None
-    status: dict[str, SideStatus] | None = None
+    status: dict[str, DocumentSideStatus] | None = None
     rollout: RolloutView | None = None
     """Of a pipe that has one."""
 
@@ -84,7 +64,7 @@ class VersionSummary(Struct, frozen=True, kw_only=True):
     deleted: bool
     """This version is the deletion."""
 
-    status: dict[str, SideStatus] | None = None
+    status: dict[str, DocumentSideStatus] | None = None
     """Of the newest."""
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec import Raw, Struct
 
-from pipelines.management.console.api_client import FieldError
+from shared.contracts.api_answers import FieldError
 
 NOTHING: Final = Raw(b"null")
 

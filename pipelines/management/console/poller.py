@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pipelines.management.console import formatting
-from pipelines.management.console.client import ObserveClient, RefusedError, UnreachableError
+from pipelines.management.console.observe_client import ObserveClient, RefusedError, UnreachableError
 from shared.contracts.alarms import Alarm, QuietWindow
 from shared.contracts.destination_health import DestinationHealth
 from shared.contracts.scorecard import DayCard, DayMark, MinuteFigures, MinuteMark, Now

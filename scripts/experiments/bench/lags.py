@@ -1,7 +1,6 @@
 """Times at which events passed each hop, and the lags between them. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
 from enum import StrEnum
 from itertools import pairwise
 from zlib import crc32
@@ -13,6 +12,7 @@ from scripts.experiments.harness.percentiles import Quantiles, quantiles
 from shared.contracts import headers
 from shared.contracts.envelope import CollectedItem
 from shared.contracts.receipts import Receipt
+from shared.contracts.timestamps import parse_time
 
 Headers = Mapping[str, bytes]
 
@@ -56,15 +56,6 @@ def sampled(event_id: str, every: int) -> bool:
     return crc32(event_id.encode()) % every == 0
 
 
-def epoch_ms(text: str) -> int:
-    """Epoch milliseconds of an RFC 3339 time.
-
-    Raises:
-        ValueError: if the text is not such a time.
-    """
-    return int(datetime.fromisoformat(text).timestamp() * 1000)
-
-
 def collected_stamps(value: bytes, record_headers: Headers, at_ms: int, every: int) -> Iterator[Stamp]:
     """Event time, receive time and append time of the events in a `collected` record."""
     received = int(record_headers[headers.RECEIVED])
@@ -72,7 +63,8 @@ def collected_stamps(value: bytes, record_headers: Headers, at_ms: int, every: i
         if sampled(item.id, every):
             yield Stamp(item.id, Point.RECEIVED, received)
             yield Stamp(item.id, Point.COLLECTED, at_ms)
-            yield Stamp(item.id, Point.TIME, epoch_ms(item.time))
+            if (time_ms := parse_time(item.time)) is not None:
+                yield Stamp(item.id, Point.TIME, time_ms)
 
 
 def event_stamps(point: Point, record_headers: Headers, at_ms: int, every: int) -> Iterator[Stamp]:

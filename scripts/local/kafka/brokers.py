@@ -13,6 +13,7 @@ from scripts.local.class_archives import broker_archive
 from scripts.local.kafka.properties_file import properties_text
 from scripts.local.process_marks import OF_SIDE
 from scripts.local.side import Side
+from scripts.local.whole_file import write_whole
 from shared.contracts.limits import MAX_RECORD_BYTES
 from shared.contracts.topics import MIN_IN_SYNC_REPLICAS, REPLICAS
 from shared.runtime.errors import OperatorError
@@ -194,7 +195,5 @@ def cluster_id(side: Side) -> str:
     """The cluster's id: 22 characters of URL-safe base64, chosen once."""
     path = _cluster_file(side)
     if not path.exists():
-        draft = path.with_suffix(".new")
-        draft.write_text(base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("="))
-        draft.replace(path)
+        write_whole(path, base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"="))
     return path.read_text().strip()

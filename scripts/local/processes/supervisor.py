@@ -23,6 +23,7 @@ from scripts.local.folders import Folders
 from scripts.local.process_marks import OF_SIDE, PROGRAM, STARTS, end, side_processes
 from scripts.local.processes.program import Program
 from scripts.local.pyspark_package import with_own_spark
+from scripts.local.whole_file import write_whole
 from shared.runtime.errors import OperatorError
 
 _NAME: Final = "supervisor"
@@ -138,9 +139,7 @@ class Supervisor:
     def describe(self, programs: Sequence[Program]) -> None:
         """Write what the next start of each of these programs runs, and forget how often they started."""
         for program in programs:
-            place = self._side.run / f"{program.name}.json"
-            place.with_suffix(".new").write_text(json.dumps(asdict(program)))
-            place.with_suffix(".new").replace(place)
+            write_whole(self._side.run / f"{program.name}.json", json.dumps(asdict(program)).encode())
             (self._side.run / f"{program.name}{STARTS}").unlink(missing_ok=True)
 
     def starts(self, program: str) -> int:

@@ -13,6 +13,7 @@ from scripts.local.folders import Folders
 from scripts.local.processes.profile import SideProfile
 from scripts.local.side import DEFAULT_PARTITIONS, NoSideError, Shared, Side
 from scripts.local.twins.haproxy_config import PINNED_MAP
+from scripts.local.whole_file import write_whole
 from shared.contracts.side_weights import SIDES
 from shared.runtime.errors import OperatorError
 
@@ -158,13 +159,8 @@ class Twins:
     def create(self) -> None:
         """Make the folders and write the description, by which the folder is known as hifi's, first."""
         self.root.mkdir(parents=True, exist_ok=True)
-        draft = self.description.with_suffix(".new")
-        draft.write_bytes(
-            msgspec.json.encode(
-                _Description(port=self.port, partitions=self.partitions, profile=self.profile)
-            )
-        )
-        draft.replace(self.description)
+        described = _Description(port=self.port, partitions=self.partitions, profile=self.profile)
+        write_whole(self.description, msgspec.json.encode(described))
         self.edge.create()
 
     @classmethod

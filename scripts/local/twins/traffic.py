@@ -26,6 +26,7 @@ from scripts.local.twins.haproxy_config import (
 )
 from scripts.local.twins.place import Twins
 from scripts.local.twins.runtime_api import HaproxyError, RuntimeApi, Server
+from scripts.local.whole_file import write_whole
 from shared.contracts.side_weights import SIDES, WrongWeightsError
 from shared.runtime.errors import OperatorError
 
@@ -167,9 +168,7 @@ class LocalTraffic:
             (self._edge.configuration, text.encode()),
             (self._edge.state, msgspec.json.encode(state)),
         ):
-            draft = path.with_suffix(".new")
-            draft.write_bytes(content)
-            draft.replace(path)
+            write_whole(path, content)
         link = self._twins.root / f"{LIGHT}.new"
         link.unlink(missing_ok=True)
         link.symlink_to(state.lead)

@@ -24,8 +24,9 @@ class Look:
     collected: int
     """Records that collect has written so far, one for each request, whoever sent it."""
 
-    acknowledged: int
-    """Requests of the warm-up that collect has answered with success."""
+    answered: int
+    """Requests of the warm-up that collect has answered. What it refused for want of an acknowledgement may
+    have been written all the same."""
 
     sent: int
     """The same, and those that it has not answered."""
@@ -50,7 +51,7 @@ class Backlog:
         if len(self._looks) < 2:
             return False
         first, last = self._looks[0], self._looks[-1]
-        others = last.collected - first.collected - (last.sent - first.acknowledged)
+        others = last.collected - first.collected - (last.sent - first.answered)
         return others > 0 and last.lag_ms > _BEHIND_MS
 
     @property

@@ -33,7 +33,7 @@ class SyntheticLoad:
         self._elapsed = 0.0
         self._open: set[asyncio.Task[None]] = set()
         self._sent = {1: 0, _BATCH_EVENTS: 0}
-        self._taken = self._unanswered = 0
+        self._answered = self._unanswered = 0
 
     def catch_up(self, elapsed: float, arrived: AbstractSet[str]) -> None:
         """Start the requests due `elapsed` seconds after the start; a slow chain gets fewer.
@@ -69,8 +69,8 @@ class SyntheticLoad:
 
     @property
     def requests(self) -> tuple[int, int]:
-        """Requests that were taken; and these with those that are not answered yet."""
-        return self._taken, self._taken + self._unanswered
+        """Requests that were answered, refused ones too; and these with those that are not answered yet."""
+        return self._answered, self._answered + self._unanswered
 
     def outstanding(self, arrived: AbstractSet[str]) -> bool:
         """Whether a request is open or an acknowledged event has not arrived."""
@@ -88,8 +88,8 @@ class SyntheticLoad:
             taken = await self._post(kind, body)
         finally:
             self._unanswered -= 1
+            self._answered += 1
         if taken:
-            self._taken += 1
             self._acknowledged.update(ids)
         else:
             for event in ids:

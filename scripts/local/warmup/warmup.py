@@ -49,7 +49,7 @@ _GENTLY: Final = 2.5
 p95 of 666 ms was late in its first minute."""
 
 WARM_P95_MS: Final = 500
-_FIRST_SECONDS: Final = 180.0
+FIRST_SECONDS: Final = 180.0
 """A cold Spark plans its first batch in seconds, but in two minutes where others need the cores too."""
 
 _DRAIN_SECONDS: Final = 20.0
@@ -188,19 +188,19 @@ async def _first_arrival(load: SyntheticLoad, sink: WarmUpReceiver, say: Say, ad
 
     The event waits behind the backlog of an earlier run; the time limit starts again while that is delivered.
     """
-    deadline, receipts = time.monotonic() + _FIRST_SECONDS, -1
+    deadline, receipts = time.monotonic() + FIRST_SECONDS, -1
     while not sink.ids and (left := deadline - time.monotonic()) > 0:
         say(f"warming up: waiting for the first event to arrive, {left:.0f} s more at most")
         await load.send(1)
         await asyncio.sleep(1)
         ends = await asyncio.to_thread(topic_ends, admin)
         if ends[Topic.RECEIPTS] != receipts:
-            deadline, receipts = time.monotonic() + _FIRST_SECONDS, ends[Topic.RECEIPTS]
+            deadline, receipts = time.monotonic() + FIRST_SECONDS, ends[Topic.RECEIPTS]
     return bool(sink.ids)
 
 
 def _where_it_stops(side: Side, hop: str | None) -> str:
-    waited = f"no event arrived within {_FIRST_SECONDS:.0f} s"
+    waited = f"no event arrived within {FIRST_SECONDS:.0f} s"
     if hop is None:
         destination = f"{HOST}:{side.sink_port}"
         return f"{waited}: every hop wrote, but {destination} received nothing; see {side.logs}/spark.log"
@@ -217,8 +217,8 @@ async def _until_warm(
         elapsed, lags = time.monotonic() - began, sink.window()
         if warm(elapsed, lags) or (elapsed > most_seconds and lags):
             return percentile_95(lags)
-        if elapsed > most_seconds + _FIRST_SECONDS:
-            raise WarmUpError(f"events came through, then none for {_FIRST_SECONDS:.0f} s; see `hifi doctor`")
+        if elapsed > most_seconds + FIRST_SECONDS:
+            raise WarmUpError(f"events came through, then none for {FIRST_SECONDS:.0f} s; see `hifi doctor`")
         if elapsed - looked >= 1:
             looked = elapsed
             backlog.take(await _look(load, sink, admin, elapsed))
@@ -237,9 +237,9 @@ async def _until_warm(
 
 async def _look(load: SyntheticLoad, sink: WarmUpReceiver, admin: AdminClient, elapsed: float) -> Look:
     ends = await asyncio.to_thread(topic_ends, admin)
-    taken, sent = load.requests
+    answered, sent = load.requests
     return Look(
-        at=elapsed, collected=ends[Topic.COLLECTED], acknowledged=taken, sent=sent, lag_ms=sink.last_lag_ms
+        at=elapsed, collected=ends[Topic.COLLECTED], answered=answered, sent=sent, lag_ms=sink.last_lag_ms
     )
 
 

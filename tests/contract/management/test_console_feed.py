@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 from msgspec.structs import replace
 
-from pipelines.management.console.client import ObserveClient
+from pipelines.management.console.observe_client import ObserveClient
 from pipelines.management.console.poller import Pollers, PollState, View
 from shared.contracts.scorecard import DayCard, HopRow, MinuteFigures, Node, Now, Percentiles
 from shared.contracts.timeline import Timeline

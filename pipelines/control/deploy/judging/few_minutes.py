@@ -15,7 +15,7 @@ from pipelines.control.deploy.judging.minute_values import MEBIBYTE, Pairs, even
 
 _FACTOR: Final = 2.0
 """Above so many times p95 and CPU an event are much worse. On a machine with ten times its load p95 differed
-by x0.65 to x1.97 between runs at the same rate (docs/testing.md). CPU differs by x1.38 between days, which
+by x0.65 to x1.97 between runs at the same rate (docs/proofs.md). CPU differs by x1.38 between days, which
 both sides share; the compiler takes a tenth for minutes (docs/performance.md), and readings are seconds
 apart."""
 

@@ -2,7 +2,7 @@
 
 A minute after the first is cold while it has at most half the share of late events of the one before: of a
 version that warms up it falls, of one that is slow it does not. On a machine that two sides fill and whose
-memory is slow, of a good version's events 7.5 % were late in its second whole minute (docs/testing.md).
+memory is slow, of a good version's events 7.5 % were late in its second whole minute (docs/proofs.md).
 """
 
 from itertools import pairwise
@@ -14,7 +14,7 @@ from pipelines.control.deploy.judging.minute_values import Pairs
 COLD_MINUTES: Final = 1
 """The first whole minute with traffic is cold. A version that was just started still compiles: in that
 minute p95 was 313 to 659 ms, by how warm it was, and cold JVMs used 213 to 355 CPU seconds per million events
-where warm ones use 83 (docs/performance.md). Of its events up to 29 % were late (docs/testing.md)."""
+where warm ones use 83 (docs/performance.md). Of its events up to 29 % were late (docs/proofs.md)."""
 
 LATE_MARGIN: Final = 0.01
 """By so much more of its events are late, before a version is worse than the other one."""

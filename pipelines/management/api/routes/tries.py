@@ -14,13 +14,14 @@ from pipelines.management.api.declared import Text, route
 from pipelines.management.api.documents import Documents
 from pipelines.management.api.intent import wrong_request
 from pipelines.management.api.preview import PreviewEvent, preview, preview_event
-from pipelines.management.api.problems import FieldError, busy, tenant_busy
+from pipelines.management.api.problems import busy, tenant_busy
 from pipelines.management.api.rights.access import Access, body_reader
 from pipelines.management.api.rights.permissions import Action
 from pipelines.management.api.rollouts import Rollouts
 from shared.cloudevents.events import RequestContext, read_cloudevent
 from shared.cloudevents.json_validation import PARSE_ERRORS
 from shared.cloudevents.refusal import Refusal
+from shared.contracts.api_answers import FieldError
 from shared.contracts.document_items import DocumentKey
 from shared.contracts.documents import Destination, Pipe
 from shared.contracts.egress_policy import EgressPolicy

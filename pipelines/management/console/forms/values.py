@@ -5,10 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, Final
 
-from pipelines.management.console.api_client import Document, FieldError
+from pipelines.management.console.api_client import Document
 from pipelines.management.console.forms.fields import Field, Shape
 from pipelines.management.console.forms.typed_text import TypedError, check_size, one_value
 from pipelines.management.console.forms.yaml_text import written
+from shared.contracts.api_answers import FieldError
 
 Texts = dict[str, str | bool | None]
 Typed = Mapping[str, str | bool | None]

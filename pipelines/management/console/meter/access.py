@@ -4,7 +4,7 @@ from http import HTTPStatus
 from typing import Protocol
 
 from pipelines.management.console.api_client import ProblemError
-from pipelines.management.console.client import UnreachableError
+from pipelines.management.console.observe_client import UnreachableError
 from pipelines.management.console.pages.visit import Visit
 from shared.oidc.errors import ProviderAwayError
 

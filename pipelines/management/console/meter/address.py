@@ -6,9 +6,9 @@ from typing import Final
 from fastapi import Request, Response
 from nicegui import Client, ui
 
-from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.meter.access import Access, AccessEndedError, AnyonesAccess, OperatorAccess
 from pipelines.management.console.meter.page import HOURS, PageSettings, shown
+from pipelines.management.console.observe_client import UnreachableError
 from pipelines.management.console.pages.visit import Desk
 from pipelines.management.console.plain_page import failure_page
 from pipelines.management.console.poller import Pollers, View

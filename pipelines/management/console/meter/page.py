@@ -7,9 +7,9 @@ from urllib.parse import urlencode
 from nicegui import Client, ui
 
 from pipelines.management.console import formatting
-from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.html import Markup, joined, tag
 from pipelines.management.console.meter.access import Access, AccessEndedError
+from pipelines.management.console.observe_client import UnreachableError
 from pipelines.management.console.panels.alarms import Alarms
 from pipelines.management.console.panels.banner import Banner, status
 from pipelines.management.console.panels.base import write

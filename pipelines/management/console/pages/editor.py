@@ -12,23 +12,23 @@ from pipelines.management.console.api_client import (
 )
 from pipelines.management.console.api_client import (
     Document,
-    FieldError,
     ProblemError,
     Schema,
     Version,
     if_match,
 )
-from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.forms.typed_text import TypedError
 from pipelines.management.console.forms.values import sentence
 from pipelines.management.console.forms.yaml_text import TooLongError, difference
 from pipelines.management.console.html import Markup, tag
+from pipelines.management.console.observe_client import UnreachableError
 from pipelines.management.console.pages.conflict import show_conflict
 from pipelines.management.console.pages.form import Content, FormView
 from pipelines.management.console.pages.frame import agreed, button, show_key
 from pipelines.management.console.pages.text_view import TextView
 from pipelines.management.console.pages.visit import KINDS, Visit, refusal
 from pipelines.management.console.panels.base import write
+from shared.contracts.api_answers import FieldError
 
 
 class Choices(Struct, frozen=True, kw_only=True):

@@ -6,9 +6,9 @@ from nicegui import ui
 
 from pipelines.management.console import formatting
 from pipelines.management.console.api_client import Document, ProblemError, VersionSummary
-from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.forms.yaml_text import difference
 from pipelines.management.console.html import Markup, tag
+from pipelines.management.console.observe_client import UnreachableError
 from pipelines.management.console.pages.frame import agreed
 from pipelines.management.console.pages.visit import Visit, refusal
 from pipelines.management.console.panels.base import pickable, table, write

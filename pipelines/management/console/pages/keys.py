@@ -4,8 +4,8 @@ from nicegui import ui
 
 from pipelines.management.console import formatting
 from pipelines.management.console.api_client import ProblemError
-from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.html import Markup, joined, tag
+from pipelines.management.console.observe_client import UnreachableError
 from pipelines.management.console.pages.frame import agreed, button, show_key
 from pipelines.management.console.pages.visit import Visit, refusal
 from pipelines.management.console.panels.base import pickable, table, write

@@ -5,7 +5,7 @@ from typing import Final
 from nicegui import ui
 
 from pipelines.management.console import formatting
-from pipelines.management.console.api_client import Page, SideStatus, TenantEntry, VersionSummary
+from pipelines.management.console.api_client import DocumentSideStatus, Page, TenantEntry, VersionSummary
 from pipelines.management.console.html import Markup, joined, tag
 from pipelines.management.console.pages.frame import MEMBERS, button, further, trail
 from pipelines.management.console.pages.visit import KINDS, Visit
@@ -24,7 +24,7 @@ _SAYS: Final = {
 }
 
 
-def status_of(sides: dict[str, SideStatus] | None) -> Markup:
+def status_of(sides: dict[str, DocumentSideStatus] | None) -> Markup:
     """The status of a document on each side."""
     words = [
         tag(

@@ -11,8 +11,8 @@ from nicegui import Client, ui
 
 from pipelines.management.console import formatting
 from pipelines.management.console.api_client import ProblemError
-from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.html import Markup, joined, tag
+from pipelines.management.console.observe_client import UnreachableError
 from pipelines.management.console.pages.frame import button, trail
 from pipelines.management.console.pages.visit import Visit, refusal
 from pipelines.management.console.panels.base import write

@@ -8,8 +8,8 @@ from nicegui import ui
 
 from pipelines.management.console import formatting
 from pipelines.management.console.api_client import Invitation, MadeAccess, Member, ProblemError
-from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.html import Markup, joined, tag
+from pipelines.management.console.observe_client import UnreachableError
 from pipelines.management.console.pages.frame import MEMBERS, agreed, button, question, show_secret, trail
 from pipelines.management.console.pages.visit import Desk, Shown, Visit, refusal
 from pipelines.management.console.panels.base import pickable, table, write

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from nicegui import ui
 
 from pipelines.management.console.api_client import ProblemError
-from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.formatting import counted
+from pipelines.management.console.observe_client import UnreachableError
 from pipelines.management.console.pages.frame import agreed
 from pipelines.management.console.pages.visit import Visit, refusal
 

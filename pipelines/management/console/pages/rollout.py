@@ -5,12 +5,13 @@ from typing import Final
 from nicegui import ui
 
 from pipelines.management.console import formatting
-from pipelines.management.console.api_client import ProblemError, RolloutView, Version
-from pipelines.management.console.client import UnreachableError
+from pipelines.management.console.api_client import ProblemError, Version
 from pipelines.management.console.html import Markup, joined, tag
+from pipelines.management.console.observe_client import UnreachableError
 from pipelines.management.console.pages.frame import agreed, button
 from pipelines.management.console.pages.visit import Visit
 from pipelines.management.console.panels.base import badge, table, write
+from shared.contracts.api_answers import RolloutView
 
 _SECONDS: Final = 5.0
 _DOTS: Final = {"going up": "kept", "done": "kept", "stopped": "far"}

@@ -9,9 +9,9 @@ from fastapi import Request, Response
 from nicegui import ui
 
 from pipelines.management.console.api_client import ProblemError, Version
-from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.forms.yaml_text import TooLongError
 from pipelines.management.console.html import joined, tag
+from pipelines.management.console.observe_client import UnreachableError
 from pipelines.management.console.pages.chain_routes import add_chain_pages
 from pipelines.management.console.pages.editor import Choices, Editor
 from pipelines.management.console.pages.form import content_of

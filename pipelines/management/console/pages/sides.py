@@ -8,8 +8,8 @@ from nicegui import ui
 
 from pipelines.management.console import formatting
 from pipelines.management.console.api_client import ProblemError
-from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.html import Markup, tag
+from pipelines.management.console.observe_client import UnreachableError
 from pipelines.management.console.pages import sides_view
 from pipelines.management.console.pages.visit import Shown, Visit, refusal
 from pipelines.management.console.panels.base import panel, write

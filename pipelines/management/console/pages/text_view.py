@@ -5,9 +5,10 @@ from functools import partial
 
 from nicegui import ui
 
-from pipelines.management.console.api_client import Document, FieldError
+from pipelines.management.console.api_client import Document
 from pipelines.management.console.forms.typed_text import document_of_text, with_lines
 from pipelines.management.console.forms.yaml_text import document_text
+from shared.contracts.api_answers import FieldError
 
 
 class TextView:

@@ -8,15 +8,16 @@ import msgspec
 from msgspec import Raw
 from nicegui import ui
 
-from pipelines.management.console.api_client import FieldError, ProblemError
-from pipelines.management.console.client import UnreachableError
+from pipelines.management.console.api_client import ProblemError
 from pipelines.management.console.forms.values import sentence
 from pipelines.management.console.html import Markup, joined, tag
+from pipelines.management.console.observe_client import UnreachableError
 from pipelines.management.console.pages.attempt_view import attempt_view
 from pipelines.management.console.pages.editor import Editor
 from pipelines.management.console.pages.frame import button
 from pipelines.management.console.pages.visit import Visit, refusal
 from pipelines.management.console.panels.base import write
+from shared.contracts.api_answers import FieldError
 
 _MOST: Final = 100_000
 """Characters of an event that can be tried: a message of the page's websocket is bounded."""

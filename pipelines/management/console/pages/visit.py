@@ -14,8 +14,8 @@ from starlette.responses import RedirectResponse
 
 from pipelines.management.console.account import Account
 from pipelines.management.console.api_client import ApiClient, ProblemError
-from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.fair_threads import FairThreads
+from pipelines.management.console.observe_client import UnreachableError
 from pipelines.management.console.session import COOKIE, Session, Sessions
 from pipelines.management.console.signing_in.sign_in import HOME, sign_in_path
 from shared.oidc.errors import ProviderAwayError

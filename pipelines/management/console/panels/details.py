@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 from nicegui import ui
 
 from pipelines.management.console import formatting
-from pipelines.management.console.client import ObserveClient, RefusedError, UnreachableError
 from pipelines.management.console.html import Markup, joined, tag
+from pipelines.management.console.observe_client import ObserveClient, RefusedError, UnreachableError
 from pipelines.management.console.panels.base import empty, minute_map, pickable, write
 from pipelines.management.console.panels.cards import day_card, minute_card
 from pipelines.management.console.panels.heatmap import day_key, day_map, spent_minutes

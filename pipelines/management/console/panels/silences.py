@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 from nicegui import ui
 
 from pipelines.management.console import formatting
-from pipelines.management.console.client import ObserveClient, RefusedError, UnreachableError
 from pipelines.management.console.html import Markup, tag
+from pipelines.management.console.observe_client import ObserveClient, RefusedError, UnreachableError
 from pipelines.management.console.panels.base import empty, panel, pickable
 from pipelines.management.console.poller import Snapshot, View
 from shared.contracts.alarms import AlarmKind, QuietWindow

@@ -7,8 +7,8 @@ from urllib.parse import quote
 from fastapi import FastAPI, Request, Response
 
 from pipelines.management.console.api_client import ApiClient, ProblemError, Redeemed
-from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.html import Markup, tag
+from pipelines.management.console.observe_client import UnreachableError
 from pipelines.management.console.plain_page import plain_page
 from pipelines.management.console.session import COOKIE, Identity, Membership, Session, Sessions, joined
 from pipelines.management.console.signing_in.sign_in import (

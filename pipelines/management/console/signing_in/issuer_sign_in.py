@@ -11,7 +11,7 @@ from fastapi import FastAPI, Request, Response
 from msgspec import Struct
 
 from pipelines.management.console.api_client import ApiClient, ProblemError
-from pipelines.management.console.client import UnreachableError
+from pipelines.management.console.observe_client import UnreachableError
 from pipelines.management.console.session import COOKIE, Sessions
 from pipelines.management.console.settings import CALLBACK, ConsoleSettings
 from pipelines.management.console.signing_in.sign_in import (

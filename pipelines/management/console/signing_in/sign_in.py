@@ -8,8 +8,8 @@ from fastapi import FastAPI, Request, Response
 from starlette.responses import RedirectResponse
 
 from pipelines.management.console.api_client import ApiClient, ProblemError
-from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.html import Markup, tag
+from pipelines.management.console.observe_client import UnreachableError
 from pipelines.management.console.plain_page import plain_page
 from pipelines.management.console.session import COOKIE, Session, Sessions
 from shared.contracts.console_pages import DOCUMENTS

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scripts.load.lags import LagCounts
-from scripts.load.timestamps import format_ms, parse_ms
+from scripts.load.timestamps import parse_ms
+from shared.contracts.timestamps import format_time
 
 
 @given(st.lists(st.integers(-100, 100_000), min_size=1, max_size=200))
@@ -28,7 +29,7 @@ def test_taking_a_snapshot_restarts_the_count() -> None:
 
 @given(st.integers(0, 4_000_000_000_000))
 def test_times_survive_being_written_and_read(epoch_ms: int) -> None:
-    assert parse_ms(format_ms(epoch_ms)) == epoch_ms
+    assert parse_ms(format_time(epoch_ms)) == epoch_ms
 
 
 @pytest.mark.parametrize("text", ["", "yesterday", "2026-01-31T12:00:00", "2026-13-01T00:00:00Z"])

@@ -4,8 +4,8 @@ import asyncio
 
 from nicegui import Client, ui
 
-from pipelines.management.console.client import ObserveClient
 from pipelines.management.console.formatting import first_minute
+from pipelines.management.console.observe_client import ObserveClient
 from pipelines.management.console.panels.details import Details
 from pipelines.management.console.poller import View
 from shared.contracts.scorecard import DayCard, MinuteMark, SpentMinute

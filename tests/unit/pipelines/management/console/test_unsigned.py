@@ -6,7 +6,7 @@ from nicegui import Client
 
 from pipelines.management.console.api_client import ApiClient
 from pipelines.management.console.app import create_app
-from pipelines.management.console.client import ObserveClient
+from pipelines.management.console.observe_client import ObserveClient
 from pipelines.management.console.poller import Pollers
 from pipelines.management.console.settings import ConsoleSettings
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.fair_threads import FairThreads
+from pipelines.management.console.observe_client import UnreachableError
 from pipelines.management.console.pages.visit import Visit
 from pipelines.management.console.session import Identity, Sessions
 from shared.oidc.code_flow import SignedIn

@@ -12,6 +12,7 @@ from scripts.local.processes.program import Program
 from scripts.local.processes.programs import (
     API,
     CANARY,
+    CANARY_PAUSE_SECONDS,
     COLLECT,
     CONSOLE,
     OBSERVE,
@@ -21,7 +22,9 @@ from scripts.local.processes.programs import (
     programs,
 )
 from scripts.local.processes.spark_programs import EXECUTORS, MASTER, SPARK, STANDBY, WORKERS
+from scripts.local.services import READY_SECONDS
 from scripts.local.side import Side
+from scripts.local.warmup.warmup import FIRST_SECONDS, WARM_UP_SECONDS, gentle
 from shared.contracts.document_items import DOCUMENTS_TABLE
 
 _SIDE = Side(root=Path("/data"), port=9000)
@@ -29,6 +32,12 @@ _SIDE = Side(root=Path("/data"), port=9000)
 
 def _programs(profile: SideProfile = SideProfile.ALL) -> dict[str, Program]:
     return {program.name: program for program in programs(_SIDE, Jars(Path("/jars")), profile)}
+
+
+def test_a_canary_sends_nothing_before_its_side_is_warm() -> None:
+    """Its events would be taken for customers', for which the warm-up holds its load back."""
+    warm_up = FIRST_SECONDS + gentle(WARM_UP_SECONDS).seconds + FIRST_SECONDS
+    assert READY_SECONDS + warm_up < CANARY_PAUSE_SECONDS
 
 
 def test_each_program_stops_before_those_it_needs() -> None:

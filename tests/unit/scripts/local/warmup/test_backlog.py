@@ -7,8 +7,8 @@ from scripts.local.warmup.backlog import Backlog, Look
 
 def _seen(*looks: tuple[float, int, int, int, int]) -> Backlog:
     backlog = Backlog()
-    for at, collected, acknowledged, sent, lag_ms in looks:
-        backlog.take(Look(at=at, collected=collected, acknowledged=acknowledged, sent=sent, lag_ms=lag_ms))
+    for at, collected, answered, sent, lag_ms in looks:
+        backlog.take(Look(at=at, collected=collected, answered=answered, sent=sent, lag_ms=lag_ms))
     return backlog
 
 

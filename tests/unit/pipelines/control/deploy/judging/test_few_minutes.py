@@ -30,7 +30,7 @@ MINUTES = 4
 """Settled minutes with traffic on both sides, of a release on one machine."""
 
 P95_SPREAD = 1.97
-"""Between two runs at the same rate, on a machine with ten times its load (docs/testing.md, neighbours)."""
+"""Between two runs at the same rate, on a machine with ten times its load (docs/proofs.md, neighbours)."""
 
 CPU_SPREAD = 1.38
 """Between the same chain's runs on two days (docs/performance.md)."""

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from pipelines.management.console.api_client import FieldError
 from pipelines.management.console.forms import typed_text
 from pipelines.management.console.forms.fields import document_fields
 from pipelines.management.console.forms.typed_text import TypedError, document_of_text, with_lines
 from pipelines.management.console.forms.values import document_of
+from shared.contracts.api_answers import FieldError
 from shared.contracts.limits import MAX_DOCUMENT_BYTES
 from shared.documents.yaml_loader import Section, sections
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.management.console.api_client import FieldError
 from pipelines.management.console.forms.fields import Shape, document_fields
 from pipelines.management.console.forms.typed_text import TypedError, one_value
 from pipelines.management.console.forms.values import document_of, spread, typed
 from pipelines.management.console.forms.yaml_text import TooLongError, difference, document_text, written
+from shared.contracts.api_answers import FieldError
 
 OPTIONS: dict[str, Any] = {
     "$ref": "#/$defs/Options",

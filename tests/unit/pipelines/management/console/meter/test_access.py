@@ -6,9 +6,9 @@ import pytest
 from fastapi import Request
 
 from pipelines.management.console.api_client import ApiClient, ProblemError
-from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.fair_threads import FairThreads
 from pipelines.management.console.meter.access import AccessEndedError, OperatorAccess
+from pipelines.management.console.observe_client import UnreachableError
 from pipelines.management.console.pages.visit import Desk
 from pipelines.management.console.session import COOKIE, LIFE_MS, Identity, Session, Sessions
 
