@@ -11,6 +11,7 @@ from scripts.load.fault_injection import FaultInjection, parse_rules
 from scripts.load.receiver import Receiver, running
 from scripts.load.records import read_acked, read_received
 from scripts.load.verify import DeliveryCheck, check_delivery, visible_ids, visible_in
+from shared.contracts.ledger import GOOD_MS
 from shared.contracts.scorecard import MinuteCard
 from tests.harness.live_side import sending
 from tests.harness.live_twins import LiveTwins
@@ -25,6 +26,11 @@ BATCH: Final = 3
 
 _ARRIVE_SECONDS: Final = 300
 _STEADY_SECONDS: Final = 20
+_LOOK_SECONDS: Final = 5
+_IN_TIME_SECONDS: Final = 30
+"""For so long, at each look, the events must keep hifi's promise before a test begins."""
+
+_MOST_SECONDS: Final = 900
 _SETTLED_SECONDS: Final = 300
 
 
@@ -46,7 +52,7 @@ class Customer:
             self._live.apply(*self._documents(f"{receiver.url}/{self.name}"))
             url, key = self._live.twins.edge.events_url, f"{self.name}-key"
             with sending(url, key=key, rate=self._rate, batch=self._batch, acked=self._acked, seconds=3_600):
-                self.steady()
+                self._in_time()
                 yield
             promised = {row.event_id for row in read_acked(self._acked)}
             eventually(lambda: promised <= self._counts.seen, _ARRIVE_SECONDS, "all events arrive", every=1)
@@ -63,6 +69,19 @@ class Customer:
         """Wait until a while's events more have arrived."""
         wanted = self._counts.distinct + _STEADY_SECONDS * self._rate
         eventually(lambda: self._counts.distinct > wanted, 300, f"{self.name}: events flow")
+
+    def _in_time(self) -> None:
+        """Wait until the side that serves is warm: no person would release beside one that still compiles."""
+        began, slow_at = time.monotonic(), time.monotonic()
+        self._counts.recent.take()
+        while (now := time.monotonic()) < slow_at + _IN_TIME_SECONDS:
+            late = f"{self.name}: p95 is over {GOOD_MS:,} ms after {_MOST_SECONDS} s"
+            assert now < began + _MOST_SECONDS, late
+            time.sleep(_LOOK_SECONDS)
+            p95 = self._counts.recent.take().p95
+            if p95 is None or p95 > GOOD_MS:
+                slow_at = time.monotonic()
+        sys.stdout.write(f"{self.name}: in time after {time.monotonic() - began:.0f} s\n")
 
     def check(self) -> DeliveryCheck:
         """The check of the events; written to the test's output, with the minutes that broke a promise.
