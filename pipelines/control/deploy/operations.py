@@ -21,7 +21,7 @@ from pipelines.control.deploy.deciding.moved_traffic import share_of
 from pipelines.control.deploy.deciding.seen import Seen
 from pipelines.control.deploy.deciding.transitions import catches_up
 from pipelines.control.deploy.judging import sufficiency
-from pipelines.control.deploy.judging.traffic_minutes import first_minute, first_shared_minute, last_minute
+from pipelines.control.deploy.judging.traffic_minutes import first_judged_minute, first_minute, last_minute
 from pipelines.control.deploy.patches import Patches
 from pipelines.control.deploy.policy import JUDGED, WATCHED, Policy, percent, pinned
 from pipelines.control.deploy.rewinding import rewind
@@ -84,7 +84,7 @@ class Operations:
             yield Operations._with_readiness
         if release.step not in JUDGED or not release.traffic_ms:
             return
-        first, last = first_shared_minute(release), now_ms // MINUTE_MS
+        first, last = first_judged_minute(release), now_ms // MINUTE_MS
         yield lambda self, release, seen: replace(
             seen, minutes=self._backend.minutes(release.target, first, last)
         )

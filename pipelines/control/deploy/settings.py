@@ -58,7 +58,10 @@ class DeploySettings(BaseSettings):
         1_800, ge=60, description="Seconds after which a version without a verdict is undone."
     )
     release_wait_seconds: int = Field(
-        600, ge=1, description="Seconds that a release with traffic may wait for others, before it is undone."
+        600,
+        ge=1,
+        description="Seconds that a release with traffic may wait for others, or with all of it for its own "
+        "programs, before it is undone.",
     )
     linger_seconds: int = Field(
         120,

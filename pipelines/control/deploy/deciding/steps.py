@@ -18,12 +18,7 @@ from pipelines.control.deploy.deciding.shared_steps import (
 )
 from pipelines.control.deploy.deciding.steps_back import STEPS_BACK
 from pipelines.control.deploy.deciding.transitions import ended_as_is, onward, undone
-from pipelines.control.deploy.deciding.unready_side import (
-    given_up,
-    had_its_time,
-    left_as_it_is,
-    with_readiness,
-)
+from pipelines.control.deploy.deciding.unready_side import given_up, left_as_it_is, with_readiness
 from pipelines.control.deploy.judging import sufficiency
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.release_steps import Step
@@ -81,7 +76,7 @@ def _bake(at: Look) -> Release:
     noted = with_readiness(at)
     if noted.unready_ms:
         why = f"{at.release.version} is not ready on {at.release.target}: waiting for {waiting_for(at)}"
-        late = had_its_time(at, noted.unready_ms)
+        late = at.now_ms - noted.unready_ms > 1_000 * at.policy.release_wait_seconds
         return undone(noted, why, at.now_ms) if late else replace(noted, said=why)
     said = "; ".join(at.release.verdicts[-1].words)
     over = at.now_ms - at.release.since_ms >= at.policy.bake_minutes * MINUTE_MS

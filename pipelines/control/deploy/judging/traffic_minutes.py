@@ -12,9 +12,12 @@ _SHARED: Final = (Step.CANARY, Step.HALF, Step.BOTH, Step.ALL)
 """Steps that give the target traffic."""
 
 
-def first_shared_minute(release: Release) -> int:
-    """The minute in which the target began to get customers' events; epoch minute."""
-    return _began(release, _shared(release, since_start=release.by_hand))
+def first_judged_minute(release: Release) -> int:
+    """The minute in which the target began to get customers' events; epoch minute. Losses count from it on.
+
+    By hand it may have had some since its start, in the minute of which another version may have run.
+    """
+    return min(_began(release, _shared(release, since_start=False)), first_whole_minute(release))
 
 
 def first_whole_minute(release: Release) -> int:

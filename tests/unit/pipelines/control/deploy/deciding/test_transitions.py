@@ -1,8 +1,14 @@
 """The steps that are kept of a release, however many there are."""
 
+from msgspec.structs import replace
+
 from pipelines.control.deploy.deciding.transitions import moved
 from pipelines.control.deploy.deployer import health_of
-from pipelines.control.deploy.judging.traffic_minutes import first_minute, first_whole_minute
+from pipelines.control.deploy.judging.traffic_minutes import (
+    first_judged_minute,
+    first_minute,
+    first_whole_minute,
+)
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.release_steps import PLANS, Kind, Step
 from shared.contracts.releases import Release
@@ -26,6 +32,14 @@ def test_minutes_of_traffic_are_known_after_any_number_of_rounds() -> None:
     few, many = _drained(1), _drained(200)
     assert first_minute(many) == first_minute(few)
     assert first_whole_minute(many) == first_whole_minute(few)
+
+
+def test_losses_count_from_the_first_traffic_on_but_not_those_of_the_minute_of_a_start() -> None:
+    release = _drained(1)
+    canary = next(each for each in release.log if each.step is Step.CANARY)
+    assert first_judged_minute(release) == canary.since_ms // MINUTE_MS
+    by_hand = replace(release, by_hand=True)
+    assert first_judged_minute(by_hand) == first_whole_minute(by_hand) < first_judged_minute(release)
 
 
 def test_what_happened_before_the_start_counts_not_after_any_number_of_rounds() -> None:
