@@ -5,6 +5,7 @@ time after them. One that only waits runs beside them all; one that fails stops 
 logs and reports stay in `proof/`. With `--rest` only those parts run that have not proven this very commit.
 """
 
+import re
 import subprocess
 import sys
 import time
@@ -24,6 +25,9 @@ from tests.proven import Record, checked_out, keep, proven
 LOGS: Final = Path("proof")
 _LOOK_SECONDS: Final = 0.5
 _REST: Final = "--rest"
+_CLIENT_LOG: Final = re.compile(r"%[0-9]\|")
+"""Begins a line of librdkafka's on stderr."""
+
 _STREAMS: Final = 3  # as many as `make test` has: each one mostly waits for its processes
 _PYTEST: Final = (sys.executable, "-m", "pytest")
 _BAD_VERSIONS: Final = "tests/twins/test_bad_versions.py"
@@ -162,8 +166,13 @@ def prove(part: Part) -> Result:
     with log.open("wb") as output, _place(part) as place:
         command = [*part.command, *place]
         status = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, check=False).returncode
-    lines = [line.strip(" =") for line in log.read_text(errors="replace").splitlines() if line.strip(" =")]
-    return Result(part, status, time.monotonic() - began, lines[-1] if lines else "")
+    return Result(part, status, time.monotonic() - began, _figures(log.read_text(errors="replace")))
+
+
+def _figures(output: str) -> str:
+    """The last line of a part's output, without what Kafka clients log when they are ended after it."""
+    lines = (line.strip(" =") for line in output.splitlines() if not _CLIENT_LOG.match(line))
+    return next((line for line in reversed([*lines]) if line), "")
 
 
 @contextmanager

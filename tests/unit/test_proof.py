@@ -57,6 +57,15 @@ def test_parts_that_measure_run_one_at_a_time_but_beside_one_that_only_waits(
     assert [result.status for result in results] == [0, 0, 0, 0, 0]
 
 
+def test_the_figures_of_a_part_are_its_last_line_but_for_what_its_clients_log_at_their_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ends = "print('=== 21 passed ==='); print(); print('%3|1.5|FAIL|rdkafka#producer-9| refused')"
+    (result,) = run_parts([_part("ends", ends)], Console(quiet=True), "")
+    assert result.figures == "21 passed"
+
+
 def test_two_parts_that_only_check_run_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     parts = [_part("one", _MEETS, "one", "two"), _part("two", _MEETS, "two", "one")]
