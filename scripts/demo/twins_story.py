@@ -12,6 +12,7 @@ from scripts.deployer.activities import activity_register
 from scripts.deployer.client import DeployerClient
 from scripts.deployer.side_address import stability_of
 from scripts.deployer.view import sides_view
+from scripts.load.promise_watch import KEPT_SECONDS, MOST_SECONDS, PromiseWatch
 from scripts.local.processes.programs import BROKERS
 from scripts.local.side import Side
 from scripts.local.twins.broker_restart import restart_broker
@@ -31,10 +32,6 @@ from shared.runtime.errors import OperatorError
 
 _TENANT: Final = "demo"
 _STEADY_SECONDS: Final = 15.0
-_WARM_SECONDS: Final = 30.0
-"""For so long p95 must keep hifi's promise, each few seconds, before a version is released."""
-
-_MOST_WARM_SECONDS: Final = 900.0
 _RELEASE_SECONDS: Final = 1_800.0
 _LOOK_SECONDS: Final = 1.0
 _PATCH: Final = "a patch of the brokers"
@@ -56,7 +53,7 @@ class Story:
         self._since = self._judged_from = wall_clock() // MINUTE_MS
         """Epoch minutes."""
 
-        self._slow_at = time.monotonic()
+        self._promise = PromiseWatch()
         self.chapter = "events flow through one side"
         self.problem: OperatorError | None = None
         self._stopped = threading.Event()
@@ -73,8 +70,7 @@ class Story:
 
     def arrived(self, p95_ms: int | None) -> None:
         """Take in the p95 of the events since the last figures; None if none arrived."""
-        if p95_ms is None or p95_ms > GOOD_MS:
-            self._slow_at = time.monotonic()
+        self._promise.arrived(p95_ms)
 
     def sides(self) -> RenderableType:
         """Both sides as the deployer sees them."""
@@ -108,13 +104,13 @@ class Story:
 
     def _until_warm(self) -> None:
         """A side that still compiles has no time for a second one, and no person would release beside it."""
-        until = time.monotonic() + _MOST_WARM_SECONDS
-        warm = f"p95 within {GOOD_MS:,} ms for {_WARM_SECONDS:.0f} s"
+        until = time.monotonic() + MOST_SECONDS
+        warm = f"p95 within {GOOD_MS:,} ms for {KEPT_SECONDS:.0f} s"
         self.chapter = f"events flow through one side, until it is warm: {warm}"
-        while time.monotonic() < self._slow_at + _WARM_SECONDS:
+        while not self._promise.kept:
             self._pause()
             if time.monotonic() > until:
-                found = f"the side is not warm after {_MOST_WARM_SECONDS:.0f} s: that would be {warm}"
+                found = f"the side is not warm after {MOST_SECONDS:.0f} s: that would be {warm}"
                 raise OperatorError(found, "end other programs, or try a lower --rate")
         self._judged_from = wall_clock() // MINUTE_MS + 1
 

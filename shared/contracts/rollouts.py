@@ -48,10 +48,12 @@ MOVING: Final = frozenset({RolloutPhase.RISING, RolloutPhase.WAITING})
 """Those that go on by themselves."""
 
 
-class RolloutState(Struct, frozen=True, kw_only=True):
-    """How far the ramp-up of one pipe is."""
+class RolloutView(Struct, frozen=True, kw_only=True):
+    """How far the ramp-up of one pipe is, as the management API shows it."""
 
-    state: RolloutPhase
+    state: str
+    """A RolloutPhase; a later version may have others."""
+
     step: int
     """1 is the first; at 0 the pipe takes nothing."""
 
@@ -65,6 +67,11 @@ class RolloutState(Struct, frozen=True, kw_only=True):
     next_ms: int | None = None
     """The earliest time of the next step, epoch milliseconds; None if it does not go on by itself."""
 
+
+class RolloutState(RolloutView, frozen=True, kw_only=True):
+    """The same as it is kept."""
+
+    state: RolloutPhase
     side: str = ""
     """The side of the provisioner that wrote it; empty for a request."""
 

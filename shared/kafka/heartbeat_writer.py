@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka import KafkaException, Producer
 
 from shared.contracts.heartbeats import Heartbeat, encode
 from shared.contracts.topics import Topic
-from shared.kafka.producer import logging_client, producer_config
+from shared.kafka.producer import is_fatal, logging_client, producer_config
 from shared.runtime.clock import Clock
 from shared.runtime.process_metrics import build_version
 
@@ -82,5 +82,5 @@ class HeartbeatWriter:
         except BufferError:  # the brokers are away: the next one will do
             return
         except KafkaException as error:
-            if error.args[0].code() == KafkaError._FATAL:  # this client takes no more
+            if is_fatal(error):
                 self._producer = self._make_client()

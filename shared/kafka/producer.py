@@ -53,6 +53,11 @@ def logging_client(config: dict[str, Any]) -> Producer:
     return Producer(config, logger=_log)
 
 
+def is_fatal(error: KafkaException) -> bool:
+    """Whether the client that raised it takes no more, as after a broken idempotent sequence."""
+    return bool(error.args[0].code() == KafkaError._FATAL)
+
+
 class NotWrittenError(Exception):
     """The write of a record was not acknowledged. It may have been written all the same."""
 
@@ -140,7 +145,7 @@ class AwaitedProducer:
                 topic, value, headers=list(headers), on_delivery=partial(self._report, future)
             )
         except KafkaException as error:
-            if error.args[0].code() == KafkaError._FATAL:
+            if is_fatal(error):
                 self._renew()
             raise
         if self._waiting == 0:

@@ -127,21 +127,17 @@ class Checkpoint:
     def set_aside(self, usable: Offsets) -> None:
         """Rename the folder, so that the query starts without a checkpoint, at these offsets.
 
-        They are written first: a query that ends before Spark has written its first offsets starts at them
-        the next time, and not at the beginning of each partition.
+        They are written first, and read only once the folder is gone: a query that ends before Spark has
+        written its first offsets starts at them the next time, not at the beginning of each partition.
 
         Raises:
             OSError: if the folder could not be renamed.
         """
-        draft = self._path(f"{_LEFT_AT}.new")
-        stream = self._files.create(draft, True)
+        stream = self._files.create(self._path(_LEFT_AT), True)
         stream.write(json.dumps(usable).encode())
         stream.close()
-        self._files.delete(self._path(_LEFT_AT), False)
         expired = self._path(f".expired-{wall_clock()}")
-        if not (
-            self._files.rename(draft, self._path(_LEFT_AT)) and self._files.rename(self._path(""), expired)
-        ):
+        if not self._files.rename(self._path(""), expired):
             raise OSError(f"{self._place} could not be renamed to {expired}")
 
     def _path(self, below: str) -> Any:

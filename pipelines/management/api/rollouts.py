@@ -7,7 +7,6 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from pipelines.management.api.problems import ProblemError
-from shared.contracts.api_answers import RolloutView
 from shared.contracts.document_items import StoredDocument
 from shared.contracts.documents import Pipe
 from shared.contracts.rollout_plan import Rollout
@@ -15,6 +14,7 @@ from shared.contracts.rollouts import (
     NotApplicableError,
     RolloutAction,
     RolloutState,
+    RolloutView,
     opened,
     requested,
     standing,

@@ -9,11 +9,12 @@ import httpx
 import msgspec
 from msgspec import Struct
 
+from pipelines.management.console.connections import connections
 from pipelines.management.console.observe_client import UnreachableError
 from pipelines.management.console.session import Identity
-from shared.contracts.api_answers import FieldError, RolloutView
+from shared.contracts.api_answers import FieldError
 from shared.contracts.live_tail import HEARTBEAT_SECONDS
-from shared.runtime.authorities import authorities
+from shared.contracts.rollouts import RolloutView
 
 T = TypeVar("T")
 Document = dict[str, Any]
@@ -173,18 +174,8 @@ class ApiClient:
 
     def __init__(self, url: str, timeout: float) -> None:
         self.url = url.rstrip("/")
-        self._http = self._connections(_CONNECTIONS, timeout)
-        self._streams = self._connections(_STREAMS, timeout)  # of their own: they stay open for minutes
-
-    def _connections(self, most: int, timeout: float) -> httpx.AsyncClient:
-        limits = httpx.Limits(max_connections=most)
-        return httpx.AsyncClient(
-            base_url=self.url,
-            timeout=timeout,
-            limits=limits,
-            verify=authorities(self.url),
-            trust_env=False,
-        )
+        self._http = connections(self.url, timeout, _CONNECTIONS)
+        self._streams = connections(self.url, timeout, _STREAMS)  # of their own: they stay open for minutes
 
     async def __aenter__(self) -> Self:
         return self

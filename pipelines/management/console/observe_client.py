@@ -7,12 +7,12 @@ from typing import Final, Self, TypeVar
 import httpx
 import msgspec
 
+from pipelines.management.console.connections import connections
 from shared.contracts.alarms import Alarm, QuietWindow
 from shared.contracts.destination_health import DestinationHealth
 from shared.contracts.scorecard import DayCard, DayMark, MinuteCard, MinuteFigures, MinuteMark, Now
 from shared.contracts.skew import FieldSkew
 from shared.contracts.timeline import Timeline
-from shared.runtime.authorities import authorities
 
 T = TypeVar("T")
 _CONNECTIONS: Final = 8
@@ -31,13 +31,7 @@ class ObserveClient:
 
     def __init__(self, url: str, timeout: float) -> None:
         self.url = url.rstrip("/")
-        self._http = httpx.AsyncClient(
-            base_url=self.url,
-            timeout=timeout,
-            verify=authorities(self.url),
-            limits=httpx.Limits(max_connections=_CONNECTIONS),
-            trust_env=False,
-        )
+        self._http = connections(self.url, timeout, _CONNECTIONS)
 
     async def __aenter__(self) -> Self:
         return self

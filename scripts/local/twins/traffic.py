@@ -126,15 +126,13 @@ class LocalTraffic:
             before = self.state()
             if now is not None and dict(now) != before.weights:
                 raise WrongWeightsError(f"the weights are {before.weights}, not {dict(now)}: decide again")
-            if (dict(wanted), dict(pinned)) == (before.weights, before.pinned):
-                # Written down, but who wrote it may have died before HAProxy had it, or between two files.
-                self._write(before)
-                self._apply(before)
-                return
-            self._check_health(wanted, before, {each.side for each in pinned.values()})
-            former = [before.weights, *before.former][:_MOST_FORMER]
-            lead = leading(wanted, before.lead)
-            after = State(weights=dict(wanted), lead=lead, pinned=dict(pinned), former=former)
+            after = before
+            if (dict(wanted), dict(pinned)) != (before.weights, before.pinned):
+                self._check_health(wanted, before, {each.side for each in pinned.values()})
+                former = [before.weights, *before.former][:_MOST_FORMER]
+                lead = leading(wanted, before.lead)
+                after = State(weights=dict(wanted), lead=lead, pinned=dict(pinned), former=former)
+            # Though nothing is new: who wrote it may have died between two files, or before HAProxy had it.
             self._write(after)
             try:
                 self._apply(after)

@@ -32,10 +32,11 @@ class DeliveryHistory:
 
     def take(self, receipts: Iterable[Message]) -> None:
         """Record the deliveries in `receipts` records."""
+        now_ms = self._clock()
         for receipt in receipts:
             packed = dict(receipt.headers() or ()).get(h.DELIVERED)
             if isinstance(packed, bytes) and len(packed) % KEY_BYTES == 0:
-                self._record(unpack_keys(packed), receipt.timestamp()[1])
+                self._record(unpack_keys(packed), receipt.timestamp()[1], now_ms)
 
     def add(self, keys: Iterable[bytes]) -> None:
         """Record deliveries that this process has just made and not yet written receipts for."""
@@ -49,8 +50,7 @@ class DeliveryHistory:
                 return "unrecorded"
             return "recorded" if key in self._memory else "no"
 
-    def _record(self, keys: Iterable[bytes], at_ms: int) -> None:
-        now_ms = self._clock()
+    def _record(self, keys: Iterable[bytes], at_ms: int, now_ms: int) -> None:
         with self._lock:
             for key in keys:
                 self._memory.add(key, at_ms, now_ms)

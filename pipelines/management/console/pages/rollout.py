@@ -11,7 +11,7 @@ from pipelines.management.console.observe_client import UnreachableError
 from pipelines.management.console.pages.frame import agreed, button
 from pipelines.management.console.pages.visit import Visit
 from pipelines.management.console.panels.base import badge, table, write
-from shared.contracts.api_answers import RolloutView
+from shared.contracts.rollouts import RolloutView
 
 _SECONDS: Final = 5.0
 _DOTS: Final = {"going up": "kept", "done": "kept", "stopped": "far"}

@@ -12,7 +12,7 @@ from shared.contracts.release_steps import Kind, Step
 from shared.contracts.releases import Finding
 from tests.harness.fake_place import TENANTS
 from tests.harness.fake_world import DARK, LIGHT, OLD, Bad
-from tests.harness.release_world import SHORT, ReleaseWorld, assert_whole, steps
+from tests.harness.release_world import ReleaseWorld, assert_whole, steps
 
 NEW = "2.0"
 
@@ -77,45 +77,6 @@ def test_a_customer_that_cannot_be_sent_to_one_side_ends_a_release_before_it_beg
     release = world.ended()
     assert (release.reached, release.back) == (Step.PREFLIGHT, "no tenant nobody has a write key")
     assert_whole(world, version=OLD, side=LIGHT)
-
-
-def test_a_side_that_takes_no_events_any_more_does_not_get_all_of_them() -> None:
-    world = ReleaseWorld()
-    world.ask(Kind.DEPLOY, NEW)
-    world.until(lambda release: release.step is Step.ALL)
-    world.place.refusing = {DARK}
-    world.until(lambda release: bool(release.back))
-    assert world.place.world.shares == {LIGHT: 50, DARK: 50}
-    assert world.ended().back == "all was not over after 600 s: all: green takes no events"
-    assert_whole(world, version=OLD, side=LIGHT)
-
-
-def test_a_version_that_stops_taking_events_when_it_has_all_of_them_is_undone() -> None:
-    world = ReleaseWorld()
-    world.ask(Kind.DEPLOY, NEW)
-    baked = world.until(lambda release: release.step is Step.BAKE)
-    world.place.refusing = {DARK}
-    release = world.ended()
-    assert release.back == "2.0 is not ready on green: waiting for collect"
-    bake = next(each for each in release.log if each.step is Step.BAKE)
-    assert 600 <= (bake.until_ms - baked.since_ms) / 1_000 <= 610
-    assert_whole(world, version=OLD, side=LIGHT)
-
-
-def test_a_version_that_is_not_ready_for_a_while_bakes_until_it_is() -> None:
-    world = ReleaseWorld(SHORT)
-    world.ask(Kind.DEPLOY, NEW)
-    world.until(lambda release: release.step is Step.BAKE)
-    world.place.refusing = {DARK}
-    for _ in range(120):
-        world.turn()
-    assert (world.release.step, world.release.said) == (
-        Step.BAKE,
-        "2.0 is not ready on green: waiting for collect",
-    )
-    world.place.refusing = set()
-    assert world.ended().step is Step.DONE
-    assert_whole(world, version=NEW, side=DARK)
 
 
 def test_a_burst_opens_both_sides_and_its_end_parks_one() -> None:

@@ -127,21 +127,6 @@ def test_the_end_of_a_burst_does_not_ask_the_other_side_before_it_has_moved_the_
     assert (world.release.step, world.place.world.shares) == (Step.DRAIN, {LIGHT: 100, DARK: 0})
 
 
-def test_the_end_of_a_burst_does_not_bring_all_traffic_to_a_side_that_takes_none() -> None:
-    world = ReleaseWorld()
-    world.ask(Kind.BURST)
-    world.ended()
-    world.place.refusing = {LIGHT}
-    world.ask(Kind.BURST_OFF)
-    assert world.ended().back == "all was not over after 600 s: all: blue takes no events"
-    assert world.place.world.shares == {LIGHT: 50, DARK: 50}
-    assert not world.place.world.sides[DARK].parked
-    world.place.refusing = set()
-    world.ask(Kind.BURST_OFF)
-    assert world.ended().step is Step.DONE
-    assert_whole(world, version=OLD, side=LIGHT)
-
-
 @pytest.mark.parametrize("step", [each for each in PLANS[Kind.ROLLBACK] if each is not Step.PREFLIGHT])
 def test_a_rollback_asks_no_side_how_it_is(step: Step) -> None:
     world = _released()

@@ -1,0 +1,20 @@
+"""When a load counts as one that keeps hifi's promise."""
+
+import pytest
+
+from scripts.load.promise_watch import KEPT_SECONDS, PromiseWatch
+from shared.contracts.ledger import GOOD_MS
+
+
+@pytest.mark.parametrize("bad", [None, GOOD_MS + 1])
+def test_it_is_kept_once_all_looks_of_a_while_were_good(bad: int | None) -> None:
+    now = [0.0]
+    watch = PromiseWatch(lambda: now[0])
+    assert not watch.kept, "nothing was seen yet"
+    now[0] = KEPT_SECONDS - 1
+    watch.arrived(bad)
+    now[0] += KEPT_SECONDS - 1
+    watch.arrived(GOOD_MS)
+    assert not watch.kept
+    now[0] += 1
+    assert watch.kept
