@@ -36,7 +36,7 @@ from scripts.local.warmup.warmup import WARM_P95_MS, WarmUpLimits, warm_up
 from shared.contracts.canary_pause import PAUSE_PATH
 from shared.runtime.errors import OperatorError
 
-READY_SECONDS: Final = 300
+READY_SECONDS: Final = 600
 _POLL_SECONDS: Final = 0.2
 _ANSWER_SECONDS: Final = 2
 

@@ -41,7 +41,7 @@ CHAIN: Final = ("transmit_slow", "transmit", "route", "ingest")
 AUDIT: Final = "audit"
 """The meter's query, started last."""
 
-CANARY_PAUSE_SECONDS: Final = 1_200
+CANARY_PAUSE_SECONDS: Final = 2_400
 """From a canary's start. Longer than that of its side takes, whose end ends the pause: events that come while
 the side is slow count as customers', and the warm-up, which is to make it fast, holds its load back."""
 

@@ -162,6 +162,14 @@ class Supervisor:
         """Whether the supervisord that this object started still runs."""
         return self._process is not None and self._process.poll() is None
 
+    def leader(self) -> int:
+        """Process id of supervisord: the first process of the session of all its programs.
+
+        Raises:
+            SupervisorError: if it does not answer.
+        """
+        return int(self._call("getPID"))
+
     def answers(self) -> bool:
         """Whether a supervisord answers on the side's socket, started by this object or not."""
         try:

@@ -66,6 +66,8 @@ def local_backend() -> "LocalBackend":
         return LocalBackend(Twins.load(Path(folder)), float(os.environ.get(WARM_UP, WARM_UP_SECONDS)))
 
 
+_HALF: Final = 50
+
 _MARKING: Final = "shared/contracts/replay_range.py"
 """A version without it marks nothing."""
 
@@ -144,6 +146,8 @@ class LocalBackend:
             code = self._side(side).code
             if code is None or code.version != version:
                 self._end_proof(side)
+            if side not in self._traffic.state().open_sides:
+                self._code[side].give_way()  # the other side's events are due within a second
             self._code[side].start(version)
 
     def readiness(self, side: str) -> Readiness:
@@ -160,6 +164,7 @@ class LocalBackend:
         """Stop all code of a side. What it took stays in its topics."""
         with _explained(), self._fenced(fence):
             self._end_proof(side)
+            self._code[side].give_way()
             self._code[side].park()
 
     def positions(self, side: str) -> Positions:
@@ -230,7 +235,10 @@ class LocalBackend:
             return _without_keys(key_digests(self._documents, tenants))
 
     def set_weights(self, weights: Mapping[str, int], *, pinned: Pinned = NONE_PINNED, fence: int) -> None:
-        """Share the traffic otherwise; in force for the next request when this returns."""
+        """Share the traffic otherwise; in force for the next request when this returns.
+
+        A side that gets half of it or more does not give way to the other one any more.
+        """
         with _explained(), self._fenced(fence):
             keys = key_digests(self._documents, pinned)
             if problem := _without_keys(keys):
@@ -238,6 +246,8 @@ class LocalBackend:
             tenants = {
                 tenant: PinnedTenant(side=side, keys=list(keys[tenant])) for tenant, side in pinned.items()
             }
+            for side in (name for name, share in weights.items() if share >= _HALF):
+                self._code[side].take_part()
             self._traffic.set_weights(weights, pinned=tenants)
 
     def minutes(self, side: str, first: int, last: int) -> Sequence[SideMinute]:

@@ -13,6 +13,7 @@ from typing import Final
 from scripts.local.jars import ensure_jars
 from scripts.local.processes.profile import SideProfile
 from scripts.local.processes.programs import BROKERS, COLLECT, PROVISION, programs, programs_of
+from scripts.local.processes.session_priority import lower_session, restore_session
 from scripts.local.processes.spark_programs import SPARK
 from scripts.local.processes.supervisor import STOPPED, Supervisor
 from scripts.local.progress import Progress
@@ -71,6 +72,22 @@ class CodeStart:
         """
         if self._background.busy or not self._is_up(version):
             self._background.want(f"start {version}", partial(self._start, version))
+
+    def give_way(self) -> None:
+        """Leave the cores to the other side, as far as that wants them.
+
+        Raises:
+            SupervisorError: if the supervisor does not answer.
+        """
+        lower_session(self._supervisor.leader())
+
+    def take_part(self) -> None:
+        """Undo `give_way`.
+
+        Raises:
+            SupervisorError: if the supervisor does not answer.
+        """
+        restore_session(self._supervisor.leader())
 
     def park(self) -> None:
         """Begin to stop all code, unless that is under way or done."""

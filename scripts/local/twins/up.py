@@ -12,6 +12,7 @@ from scripts.local.jars import ensure_store
 from scripts.local.lock import held
 from scripts.local.processes.profile import SideProfile
 from scripts.local.processes.programs import PROVISION, STORE
+from scripts.local.processes.session_priority import lower_session
 from scripts.local.processes.stopping import shut_down
 from scripts.local.processes.supervisor import Supervisor, SupervisorError, end_leftovers
 from scripts.local.progress import Progress
@@ -79,6 +80,7 @@ def start_twins(
         if side.name in opened:
             ready &= _start_side(side, supervisors[side.name], twins.profile, progress, limits)
         elif twins.profile is not SideProfile.BROKERS:
+            lower_session(supervisors[side.name].leader())
             supervisors[side.name].start_program(PROVISION)
     if twins.profile is not SideProfile.BROKERS:
         supervisors[EDGE].start_program(DEPLOY)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from scripts.local.processes.session_priority import lower_session
 from scripts.local.side import Code
 from scripts.local.twins.versions import CHECKOUT
 
@@ -12,24 +13,30 @@ from scripts.local.twins.versions import CHECKOUT
 def run_python(code: Code, *arguments: str, seconds: float) -> "subprocess.CompletedProcess[str]":
     """Run Python in a version's folder, with its modules; what it writes is captured.
 
+    It leaves the cores to the side that serves: its session is its own, with a lower priority.
+
     Raises:
         TimeoutError: if it takes longer than `seconds`.
     """
     source = source_of(code)
-    environment = {**os.environ, "PYTHONPATH": str(source), "PYSPARK_PYTHON": sys.executable}
-    try:
-        return subprocess.run(
-            [sys.executable, *arguments],
-            cwd=source,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=seconds,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise TimeoutError(f"it took longer than {seconds:.0f} s: the machine is busy") from error
+    with subprocess.Popen(
+        [sys.executable, *arguments],
+        cwd=source,
+        env={**os.environ, "PYTHONPATH": str(source), "PYSPARK_PYTHON": sys.executable},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        lower_session(process.pid)
+        try:
+            output, errors = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired as error:
+            raise TimeoutError(f"it took longer than {seconds:.0f} s: the machine is busy") from error
+        finally:
+            process.kill()
+    return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
 
 
 def source_of(code: Code) -> Path:

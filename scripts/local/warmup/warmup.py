@@ -45,8 +45,8 @@ GENTLE_LOAD: Final = 100
 fast: docs/performance.md, Start."""
 
 _GENTLY: Final = 2.5
-"""With GENTLE_LOAD, times the bound of another warm-up: it took 42 to 152 s, and a side that got traffic at a
-p95 of 666 ms was late in its first minute."""
+"""Beside a side that serves, times the bounds of another warm-up: it took 42 to 152 s, and a side that got
+traffic at a p95 of 666 ms was late in its first minute."""
 
 WARM_P95_MS: Final = 500
 FIRST_SECONDS: Final = 180.0
@@ -72,10 +72,15 @@ class WarmUpLimits:
     in_flight: int = FULL_LOAD
     """Most events that are on their way."""
 
+    first_seconds: float = FIRST_SECONDS
+    """Most seconds in which no event arrives."""
+
 
 def gentle(seconds: float) -> WarmUpLimits:
     """Limits beside a side that serves, where those of another warm-up would have this upper bound."""
-    return WarmUpLimits(seconds=_GENTLY * seconds, in_flight=GENTLE_LOAD)
+    return WarmUpLimits(
+        seconds=_GENTLY * seconds, in_flight=GENTLE_LOAD, first_seconds=_GENTLY * FIRST_SECONDS
+    )
 
 
 def warm_up(side: Side, say: Say, limits: WarmUpLimits) -> int:
@@ -175,32 +180,34 @@ async def _run(side: Side, sink: WarmUpReceiver, say: Say, limits: WarmUpLimits)
         connector=connector, headers={"Authorization": f"Bearer {_KEY}"}
     ) as session:
         load = SyntheticLoad(session, f"{side.collect_url}/v1/events", limits.in_flight)
-        if not await _first_arrival(load, sink, say, admin):
+        if not await _first_arrival(load, sink, say, admin, limits.first_seconds):
             after = await asyncio.to_thread(topic_ends, admin)
-            raise WarmUpError(_where_it_stops(side, stuck_hop(before, after)))
-        p95 = await _until_warm(load, sink, say, admin, limits.seconds)
+            raise WarmUpError(_where_it_stops(side, stuck_hop(before, after), limits.first_seconds))
+        p95 = await _until_warm(load, sink, say, admin, limits)
         await _drain(load, sink)
         return p95
 
 
-async def _first_arrival(load: SyntheticLoad, sink: WarmUpReceiver, say: Say, admin: AdminClient) -> bool:
+async def _first_arrival(
+    load: SyntheticLoad, sink: WarmUpReceiver, say: Say, admin: AdminClient, seconds: float
+) -> bool:
     """Send one event per second until one arrives: documents need a few seconds to reach every node.
 
     The event waits behind the backlog of an earlier run; the time limit starts again while that is delivered.
     """
-    deadline, receipts = time.monotonic() + FIRST_SECONDS, -1
+    deadline, receipts = time.monotonic() + seconds, -1
     while not sink.ids and (left := deadline - time.monotonic()) > 0:
         say(f"warming up: waiting for the first event to arrive, {left:.0f} s more at most")
         await load.send(1)
         await asyncio.sleep(1)
         ends = await asyncio.to_thread(topic_ends, admin)
         if ends[Topic.RECEIPTS] != receipts:
-            deadline, receipts = time.monotonic() + FIRST_SECONDS, ends[Topic.RECEIPTS]
+            deadline, receipts = time.monotonic() + seconds, ends[Topic.RECEIPTS]
     return bool(sink.ids)
 
 
-def _where_it_stops(side: Side, hop: str | None) -> str:
-    waited = f"no event arrived within {FIRST_SECONDS:.0f} s"
+def _where_it_stops(side: Side, hop: str | None, seconds: float) -> str:
+    waited = f"no event arrived within {seconds:.0f} s"
     if hop is None:
         destination = f"{HOST}:{side.sink_port}"
         return f"{waited}: every hop wrote, but {destination} received nothing; see {side.logs}/spark.log"
@@ -209,16 +216,17 @@ def _where_it_stops(side: Side, hop: str | None) -> str:
 
 
 async def _until_warm(
-    load: SyntheticLoad, sink: WarmUpReceiver, say: Say, admin: AdminClient, most_seconds: float
+    load: SyntheticLoad, sink: WarmUpReceiver, say: Say, admin: AdminClient, limits: WarmUpLimits
 ) -> int:
     """Send the load, but only one event per second while customers' events wait."""
     began, backlog, looked = time.monotonic(), Backlog(), 0.0
     while True:
         elapsed, lags = time.monotonic() - began, sink.window()
-        if warm(elapsed, lags) or (elapsed > most_seconds and lags):
+        if warm(elapsed, lags) or (elapsed > limits.seconds and lags):
             return percentile_95(lags)
-        if elapsed > most_seconds + FIRST_SECONDS:
-            raise WarmUpError(f"events came through, then none for {FIRST_SECONDS:.0f} s; see `hifi doctor`")
+        if elapsed > limits.seconds + limits.first_seconds:
+            silent = f"events came through, then none for {limits.first_seconds:.0f} s"
+            raise WarmUpError(f"{silent}; see `hifi doctor`")
         if elapsed - looked >= 1:
             looked = elapsed
             backlog.take(await _look(load, sink, admin, elapsed))

@@ -25,6 +25,7 @@ from scripts.local.twins.programs import DEPLOY
 from scripts.local.twins.up import EDGE, start_twins
 from tests.contract.local.own_program import own_program
 from tests.harness.http_server import QuietHandler, http_served
+from tests.harness.session_priority import has_autogroups, priority
 
 SLEEPER = [sys.executable, "-c", "import time; time.sleep(600)"]
 
@@ -90,3 +91,14 @@ def test_a_side_whose_warm_up_fails_serves_on_and_is_not_taken_for_warm(
     assert set(supervisors["blue"].states().values()) == {"RUNNING"}, "nothing was stopped"
     assert supervisors[EDGE].states()[DEPLOY] == "RUNNING", "a release can put it right"
     assert not (blue.run / "warm.ready").exists()
+
+
+@has_autogroups
+def test_the_side_without_traffic_leaves_the_cores_to_the_other_one(
+    twins: Twins, supervisors: Mapping[str, Supervisor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(up, "_wait_for_deployer", lambda _: None)
+    with socket.create_server((HOST, twins.side("blue").sink_port)):  # nothing waits for a warm-up
+        start_twins(twins, supervisors, Progress(Console(file=io.StringIO(), width=80)), 0)
+    blue, green = (priority(supervisors[side].leader()) for side in ("blue", "green"))
+    assert blue < green

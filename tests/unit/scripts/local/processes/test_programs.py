@@ -24,7 +24,7 @@ from scripts.local.processes.programs import (
 from scripts.local.processes.spark_programs import EXECUTORS, MASTER, SPARK, STANDBY, WORKERS
 from scripts.local.services import READY_SECONDS
 from scripts.local.side import Side
-from scripts.local.warmup.warmup import FIRST_SECONDS, WARM_UP_SECONDS, gentle
+from scripts.local.warmup.warmup import WARM_UP_SECONDS, gentle
 from shared.contracts.document_items import DOCUMENTS_TABLE
 
 _SIDE = Side(root=Path("/data"), port=9000)
@@ -36,7 +36,8 @@ def _programs(profile: SideProfile = SideProfile.ALL) -> dict[str, Program]:
 
 def test_a_canary_sends_nothing_before_its_side_is_warm() -> None:
     """Its events would be taken for customers', for which the warm-up holds its load back."""
-    warm_up = FIRST_SECONDS + gentle(WARM_UP_SECONDS).seconds + FIRST_SECONDS
+    limits = gentle(WARM_UP_SECONDS)
+    warm_up = limits.first_seconds + limits.seconds + limits.first_seconds
     assert READY_SECONDS + warm_up < CANARY_PAUSE_SECONDS
 
 

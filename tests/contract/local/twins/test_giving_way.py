@@ -1,0 +1,74 @@
+"""A side without traffic leaves the cores to the other one, until it gets half of the traffic."""
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from pipelines.control.deploy.backend import BackendError
+from scripts.local.ports import free_base
+from scripts.local.processes.programs import COLLECT
+from scripts.local.processes.supervisor import Supervisor
+from scripts.local.twins.backend import LocalBackend
+from scripts.local.twins.place import TWINS_PORTS, Twins
+from tests.contract.local.own_program import own_program
+from tests.harness.session_priority import has_autogroups, priority
+
+SLEEPER = [sys.executable, "-c", "import time; time.sleep(600)"]
+NORMAL, LOW = 0, 5
+
+pytestmark = has_autogroups
+
+
+@pytest.fixture
+def twins(tmp_path: Path) -> Twins:
+    found = Twins(root=tmp_path / "twins", port=free_base(count=TWINS_PORTS), partitions=1)
+    found.create()
+    return found
+
+
+@pytest.fixture
+def leaders(twins: Twins) -> Iterator[Mapping[str, int]]:
+    """By side, the first process of its session."""
+    with ExitStack() as stack:
+        found = {}
+        for side in twins.sides:
+            side.create()
+            supervisor = Supervisor(side)
+            supervisor.start([own_program(side, COLLECT, SLEEPER)])
+            stack.callback(supervisor.shut_down)
+            supervisor.start_program(COLLECT)
+            found[side.name] = supervisor.leader()
+        yield found
+
+
+def priorities(leaders: Mapping[str, int]) -> Mapping[str, int]:
+    return {side: priority(leader) for side, leader in leaders.items()}
+
+
+def test_a_side_gives_way_from_its_start_until_it_gets_half_of_the_traffic(
+    twins: Twins, leaders: Mapping[str, int]
+) -> None:
+    backend = LocalBackend(twins, 0)
+    backend.start("green", "no such version", fence=1)
+    assert priorities(leaders) == {"blue": NORMAL, "green": LOW}
+    for percent, wanted in ((10, LOW), (50, NORMAL)):
+        with pytest.raises(BackendError):  # there is no edge
+            backend.set_weights({"blue": 100 - percent, "green": percent}, fence=1)
+        assert priorities(leaders) == {"blue": NORMAL, "green": wanted}
+
+
+def test_a_side_with_traffic_does_not_give_way_when_it_is_started_again(
+    twins: Twins, leaders: Mapping[str, int]
+) -> None:
+    backend = LocalBackend(twins, 0)
+    backend.start("blue", "no such version", fence=1)
+    assert priorities(leaders) == {"blue": NORMAL, "green": NORMAL}
+
+
+def test_a_side_gives_way_while_it_is_parked(twins: Twins, leaders: Mapping[str, int]) -> None:
+    backend = LocalBackend(twins, 0)
+    backend.park("green", fence=1)
+    assert priorities(leaders) == {"blue": NORMAL, "green": LOW}

@@ -1,0 +1,58 @@
+"""Of two sessions that want the same core one leaves most of it to the other, and takes its share again."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+
+import psutil
+import pytest
+
+from scripts.local.processes.session_priority import lower_session, restore_session
+from tests.harness.session_priority import shares_by_session
+
+SPIN = "import time\nend = time.monotonic() + 120\nwhile time.monotonic() < end: pass"
+SECONDS = 1.5
+
+
+@pytest.fixture
+def spinning() -> Iterator[Sequence[psutil.Process]]:
+    """Two processes on one core, each in a session of its own."""
+    core = min(os.sched_getaffinity(0))
+    started = [subprocess.Popen([sys.executable, "-c", SPIN], start_new_session=True) for _ in range(2)]
+    try:
+        for process in started:
+            os.sched_setaffinity(process.pid, {core})
+        yield [psutil.Process(process.pid) for process in started]
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
+def share(spinning: Sequence[psutil.Process]) -> float:
+    """What the first process gets of the core, in parts of what the second one gets."""
+
+    def used() -> Sequence[float]:
+        return [each.cpu_times().user for each in spinning]
+
+    before = used()
+    time.sleep(SECONDS)
+    first, second = (after - earlier for after, earlier in zip(used(), before, strict=True))
+    return first / second
+
+
+@shares_by_session
+def test_a_lowered_session_gets_a_third_of_what_another_one_gets(spinning: Sequence[psutil.Process]) -> None:
+    lower_session(spinning[0].pid)
+    assert share(spinning) == pytest.approx(1 / 3, abs=0.15)
+    restore_session(spinning[0].pid)
+    assert share(spinning) == pytest.approx(1, abs=0.3)
+
+
+def test_a_session_that_has_ended_is_left_alone() -> None:
+    process = subprocess.Popen([sys.executable, "-c", ""], start_new_session=True)
+    process.wait()
+    lower_session(process.pid)
+    restore_session(process.pid)
