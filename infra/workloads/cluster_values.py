@@ -20,9 +20,6 @@ from shared.contracts.bootstrap import IAM
 CLUSTER: Final = Path(__file__).with_name("cluster")
 _BACKEND: Final = "pipelines.control.backends.aws.backend:aws_backend"
 
-_DEFAULTS: Final = {"HIFI_READY_SECONDS": "1800"}
-"""Values that a person may set otherwise: a dark side starts its nodes first, and these pull the images."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class SideKafka:
@@ -73,7 +70,7 @@ def deploy_values(
     for side, found in kafka.items():
         decided[f"HIFI_AWS_{side.upper()}_KAFKA"] = found.arn
         decided[f"HIFI_AWS_{side.upper()}_BOOTSTRAP"] = f"{IAM}{brokers(found.bootstrap)}"
-    return _DEFAULTS | with_persons(environment, decided, settings or {})
+    return with_persons(environment, decided, settings or {})
 
 
 def manifest_values(environment: Environment, *, service_image: str) -> dict[str, str]:

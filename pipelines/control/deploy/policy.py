@@ -21,7 +21,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     half_minutes: int = 2
     bake_minutes: int = 10
     proof_events: int = 100
-    ready_seconds: int = 1_200
+    ready_seconds: int = 1_800
     prove_seconds: int = 300
     load_test_seconds: int = 1_800
     watch_seconds: int = 1_800

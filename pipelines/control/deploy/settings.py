@@ -50,7 +50,10 @@ class DeploySettings(BaseSettings):
     bake_minutes: int = Field(10, ge=1, description="Minutes with all traffic before the other side drains.")
     proof_events: int = Field(100, ge=1, description="Events that must arrive byte for byte before traffic.")
     ready_seconds: int = Field(
-        1_200, ge=1, description="Seconds after which a version that is not ready fails."
+        1_800,
+        ge=1,
+        description="Seconds after which a version that is not ready fails. In AWS its side starts nodes "
+        "first, and these pull the images; on one machine it leaves the cores to the other side.",
     )
     prove_seconds: int = Field(300, ge=1, description="Seconds for the events of the proof to arrive.")
     load_test_seconds: int = Field(1_800, ge=1, description="Seconds for a load test.")
