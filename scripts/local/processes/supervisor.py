@@ -27,6 +27,7 @@ from scripts.local.whole_file import write_whole
 from shared.runtime.errors import OperatorError
 
 _NAME: Final = "supervisor"
+_PID_FILE: Final = "supervisord.pid"
 _START_SECONDS: Final = 60
 STOPPED: Final = "STOPPED"
 _STOPPING: Final = "STOPPING"
@@ -48,14 +49,14 @@ class SupervisorError(OperatorError):
 
 def configuration(programs: Sequence[Program], python: str) -> str:
     """supervisord.conf, with paths relative to the side's folder; no program starts automatically."""
-    head = """\
+    head = f"""\
 [supervisord]
 nodaemon = true
 silent = true
 logfile = logs/supervisord.log
 logfile_maxbytes = 5MB
 logfile_backups = 1
-pidfile = run/supervisord.pid
+pidfile = run/{_PID_FILE}
 childlogdir = logs
 
 [unix_http_server]
@@ -163,12 +164,14 @@ class Supervisor:
         return self._process is not None and self._process.poll() is None
 
     def leader(self) -> int:
-        """Process id of supervisord: the first process of the session of all its programs.
+        """Process id of supervisord, the first of the session of all its programs; 0 if there is none.
 
-        Raises:
-            SupervisorError: if it does not answer.
+        By its file: traffic does not wait for a supervisord that does not answer.
         """
-        return int(self._call("getPID"))
+        try:
+            return int((self._side.run / _PID_FILE).read_text())
+        except (FileNotFoundError, ValueError):
+            return 0
 
     def answers(self) -> bool:
         """Whether a supervisord answers on the side's socket, started by this object or not."""
@@ -256,7 +259,7 @@ class Supervisor:
                 self._process.wait(_STOP_SECONDS)
         end_leftovers(self._side.root)
         shutil.rmtree(self._side.temporary, ignore_errors=True)
-        for name in ("supervisor.sock", "supervisord.pid"):
+        for name in ("supervisor.sock", _PID_FILE):
             (self._side.run / name).unlink(missing_ok=True)
         for ready in self._side.run.glob("*.ready"):
             ready.unlink()

@@ -74,19 +74,11 @@ class CodeStart:
             self._background.want(f"start {version}", partial(self._start, version))
 
     def give_way(self) -> None:
-        """Leave the cores to the other side, as far as that wants them.
-
-        Raises:
-            SupervisorError: if the supervisor does not answer.
-        """
+        """Leave the cores to the other side, as far as that wants them."""
         lower_session(self._supervisor.leader())
 
     def take_part(self) -> None:
-        """Undo `give_way`.
-
-        Raises:
-            SupervisorError: if the supervisor does not answer.
-        """
+        """Undo `give_way`."""
         restore_session(self._supervisor.leader())
 
     def park(self) -> None:

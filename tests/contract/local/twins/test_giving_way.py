@@ -1,6 +1,9 @@
 """A side without traffic leaves the cores to the other one, until it gets half of the traffic."""
 
+import os
+import signal
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -18,6 +21,7 @@ from tests.harness.session_priority import has_autogroups, priority
 
 SLEEPER = [sys.executable, "-c", "import time; time.sleep(600)"]
 NORMAL, LOW = 0, 5
+SECONDS = 5.0
 
 pytestmark = has_autogroups
 
@@ -58,6 +62,21 @@ def test_a_side_gives_way_from_its_start_until_it_gets_half_of_the_traffic(
         with pytest.raises(BackendError):  # there is no edge
             backend.set_weights({"blue": 100 - percent, "green": percent}, fence=1)
         assert priorities(leaders) == {"blue": NORMAL, "green": wanted}
+
+
+def test_a_side_takes_its_part_although_its_supervisor_does_not_answer(
+    twins: Twins, leaders: Mapping[str, int]
+) -> None:
+    backend = LocalBackend(twins, 0)
+    backend.park("green", fence=1)
+    os.kill(leaders["green"], signal.SIGSTOP)
+    began = time.monotonic()
+    with pytest.raises(BackendError):  # there is no edge
+        backend.set_weights({"blue": 0, "green": 100}, fence=1)
+    took = time.monotonic() - began
+    os.kill(leaders["green"], signal.SIGCONT)
+    assert took < SECONDS
+    assert priorities(leaders)["green"] == NORMAL
 
 
 def test_a_side_with_traffic_does_not_give_way_when_it_is_started_again(
