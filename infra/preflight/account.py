@@ -79,11 +79,20 @@ class Account:
     def problems(self, environment: Environment) -> list[str]:
         """Problems beside quotas that stop a deployment, each with its fix."""
         checks: list[Callable[[Environment], Iterable[str]]] = [
+            self._identity,
             self._service_roles,
             self._connection,
             self._addon_versions,
         ]
         return [problem for check in checks for problem in check(environment)]
+
+    def _identity(self, environment: Environment) -> Iterable[str]:
+        found = self.client("sts").get_caller_identity()["Account"]
+        if found != environment.account:
+            yield (
+                f"this shell's credentials are of account {found}, so nothing here is about "
+                f"{environment.account}; use those of the environment's account"
+            )
 
     def _service_roles(self, environment: Environment) -> Iterable[str]:
         exists = _exists(lambda: self.client("iam").get_role(RoleName=_ROLE_OF_AUTOSCALING))

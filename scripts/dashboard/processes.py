@@ -6,12 +6,14 @@ from scripts.dashboard.grafana import Panel, Query, Row, Unit
 from scripts.dashboard.promql import percentile, rate, series, total
 from scripts.dashboard.queries import gauge, p95_by, rate_by
 from shared.runtime.metrics import (
+    ApiMetric,
     CanaryMetric,
     CollectMetric,
     ConsoleMetric,
     DeployMetric,
     ObserveMetric,
     ProcessMetric,
+    ProvisionMetric,
     RetryMetric,
     SparkMetric,
     TraceMetric,
@@ -25,6 +27,9 @@ _READY: Final = (
     ConsoleMetric.READY,
     CanaryMetric.READY,
     TraceMetric.READY,
+    ApiMetric.READY,
+    ProvisionMetric.READY,
+    DeployMetric.READY,
 )
 
 

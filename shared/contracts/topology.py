@@ -37,7 +37,7 @@ OUTPUTS: Final[Mapping[str, tuple[Topic, ...]]] = {
     "retry": (Topic.RETRY_OUT, Topic.QUARANTINE),
     "audit": (Topic.LEDGER, Topic.TRACES),
 }
-"""The topics that each node writes."""
+"""The topics of events, and of what became of them, that each node writes."""
 
 MAIN_OUTPUTS: Final[Mapping[str, Topic]] = {
     "ingest": Topic.EVENTS,

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 import yaml
 
+from pipelines.control.deploy.settings import DeploySettings
 from pipelines.data.collect.settings import CollectSettings
 from scripts.dashboard.alerts import ALERTS
 from scripts.local.side import Side
@@ -105,6 +106,12 @@ def test_every_field_of_a_document_is_described() -> None:
             names = [f"{field.name}.{name}" for name in inner] if inner else [field.name]
             for name in names:
                 assert name in ("name", "tenant") or f"`{name}`" in text, f"{kind.__name__}: {name}"
+
+
+def test_every_setting_of_the_deployer_is_described() -> None:
+    page = (ROOT / "docs" / "control.md").read_text().partition("\n## Settings")[2].partition("\n## ")[0]
+    named = set(re.findall(r"`HIFI_(\w+)`", page))
+    assert {name.upper() for name in DeploySettings.model_fields} <= named
 
 
 def test_the_page_of_patterns_has_each_operator_and_nothing_that_is_refused() -> None:

@@ -1,8 +1,9 @@
 """Settings of the deployer."""
 
 from collections.abc import Callable
+from typing import Self
 
-from pydantic import Field, ImportString
+from pydantic import Field, ImportString, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from pipelines.control.deploy.backend import Backend
@@ -92,6 +93,16 @@ class DeploySettings(BaseSettings):
         "being parked, counted from when its share became 0; after that they stay in its retry topics until "
         "it runs again. With 0 they never keep it.",
     )
+
+    @model_validator(mode="after")
+    def _time_for_a_verdict(self) -> Self:
+        for name in ("watch_minutes", "half_minutes"):
+            if 60 * getattr(self, name) >= self.watch_seconds:
+                raise ValueError(
+                    f"HIFI_{name.upper()} is {getattr(self, name)}, but after HIFI_WATCH_SECONDS "
+                    f"({self.watch_seconds:,} s) a version without a verdict is undone; raise these seconds"
+                )
+        return self
 
     @property
     def policy(self) -> Policy:

@@ -10,8 +10,8 @@ from typing import Final
 from confluent_kafka import KafkaException
 from msgspec.structs import replace
 
+from pipelines.control.observe.alarms.quiet_windows import AFTER_MS, windows_of_spans
 from pipelines.control.observe.alarms.service import Alarms, open_alarms
-from pipelines.control.observe.alarms.silences import AFTER_MS, windows_of_spans
 from pipelines.control.observe.api.http_server import served
 from pipelines.control.observe.api.queries import Queries
 from pipelines.control.observe.api.routes import build

@@ -67,7 +67,8 @@ def _stopped(root: Path, left: Sequence[object], ports: Sequence[int]) -> Iterat
         found = f"{len(left)} processes left by an earlier `hifi up`"
         yield Check(name="side", found=found, fix=f"hifi down --data {root}")
         return
-    yield Check(name="side", found="not running")
+    logs = f"; logs of the last start: {root}/*/logs" if are_twins(root) else f"; logs: {root}/logs"
+    yield Check(name="side", found=f"not running{logs if root.exists() else ''}")
     yield ports_check(ports)
 
 

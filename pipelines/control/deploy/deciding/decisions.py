@@ -32,7 +32,7 @@ def decided(release: Release, seen: Seen, policy: Policy, now_ms: int) -> Releas
     if verdict is not None and verdict.finding is Finding.BAD:
         return undone(known, "; ".join(verdict.words), now_ms, replay=verdict.replay)
     at = Look(release=known, seen=seen, policy=policy, now_ms=now_ms)
-    trouble = _crashed(at) or _disproved(at) or _late(at)
+    trouble = _crashed(at) or _disproved(at) or _overdue(at)
     # What the proof shows happened to customers' events too, if it had any.
     again = seen.proof is not None and sufficiency.spoils(seen.proof)
     return undone(known, trouble, now_ms, replay=again) if trouble else _further(at)
@@ -83,7 +83,7 @@ def _disproved(at: Look) -> str:
     return sufficiency.disproof(at.seen.proof) if at.seen.proof is not None else ""
 
 
-def _late(at: Look) -> str:
+def _overdue(at: Look) -> str:
     """Why the step has taken too long."""
     step, waits = at.release.step, "; ".join(at.release.waits)
     if waits and (step not in LOOKING or not at.release.carried):

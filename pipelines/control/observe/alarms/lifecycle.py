@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from pipelines.control.observe.alarms.inputs import Evaluation, Finding, TransitionKind
-from pipelines.control.observe.alarms.silences import quiet_reason
+from pipelines.control.observe.alarms.quiet_windows import quiet_reason
 from shared.contracts.alarms import Alarm, Audience, QuietWindow
 
 MOST_RELAPSES: Final = 4

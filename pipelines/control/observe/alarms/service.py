@@ -10,11 +10,11 @@ from pipelines.control.observe.alarms.inputs import Inputs
 from pipelines.control.observe.alarms.lifecycle import AlarmState, AlarmTiming, step
 from pipelines.control.observe.alarms.notifier import Notifier
 from pipelines.control.observe.alarms.outbox import SNS, WEBHOOK, notifications
+from pipelines.control.observe.alarms.quiet_windows import validated
 from pipelines.control.observe.alarms.receivers import receivers
 from pipelines.control.observe.alarms.repository import KEPT_DAYS, AlarmRepository
 from pipelines.control.observe.alarms.rules import evaluate
 from pipelines.control.observe.alarms.settings import AlarmSettings
-from pipelines.control.observe.alarms.silences import validated
 from pipelines.control.observe.dynamodb import Store
 from shared.contracts.alarms import Alarm, AlarmKind, QuietWindow
 from shared.contracts.documents import Catalogue

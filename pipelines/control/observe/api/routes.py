@@ -13,7 +13,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
-from pipelines.control.observe.alarms.silences import WindowError
+from pipelines.control.observe.alarms.quiet_windows import WindowError
 from pipelines.control.observe.api import query_params
 from pipelines.control.observe.api.queries import Queries
 from pipelines.control.observe.api.query_params import BadParameterError, BusyError, UnavailableError

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from pipelines.control.observe.alarms.silences import activity_windows
+from pipelines.control.observe.alarms.quiet_windows import activity_windows
 from shared.contracts.alarms import QuietWindow
 from shared.dynamodb.activity_reader import ActivityReader, Register
 from shared.dynamodb.client import StoreError

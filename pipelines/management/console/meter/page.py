@@ -19,7 +19,7 @@ from pipelines.management.console.panels.details import Details
 from pipelines.management.console.panels.lags import Lags
 from pipelines.management.console.panels.losses import Losses
 from pipelines.management.console.panels.node_latency import NodeLatency
-from pipelines.management.console.panels.silences import Silences
+from pipelines.management.console.panels.quiet_windows import QuietWindows
 from pipelines.management.console.panels.summary import Summary
 from pipelines.management.console.panels.watched_fields import WatchedFields
 from pipelines.management.console.poller import Pollers, PollState, View
@@ -72,7 +72,7 @@ class Page:
             self._destinations = Destinations()
             self._watched = WatchedFields()
             self._alarms = Alarms()
-            self._quiet = Silences(pollers.client, view, clock, self._hurry, self._may_write)
+            self._quiet = QuietWindows(pollers.client, view, clock, self._hurry, self._may_write)
         write(
             tag("p", "All times are UTC. Lags are in milliseconds; percentiles are accurate to 2 %."), "foot"
         )

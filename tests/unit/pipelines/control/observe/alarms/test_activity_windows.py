@@ -1,6 +1,6 @@
 """An activity keeps lag alarms quiet while it lasts and until its last minute is judged, and never a loss."""
 
-from pipelines.control.observe.alarms.silences import (
+from pipelines.control.observe.alarms.quiet_windows import (
     AFTER_MS,
     activity_windows,
     quiet_reason,

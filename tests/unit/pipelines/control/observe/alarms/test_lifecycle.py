@@ -17,7 +17,7 @@ from pipelines.control.observe.alarms.lifecycle import (
     step,
 )
 from pipelines.control.observe.alarms.outbox import notifications
-from pipelines.control.observe.alarms.silences import WindowError, validated
+from pipelines.control.observe.alarms.quiet_windows import WindowError, validated
 from shared.contracts.alarms import AlarmKind, QuietWindow
 
 PACE = AlarmTiming(hold_ms=60_000, relapse_ms=600_000, update_ms=300_000)

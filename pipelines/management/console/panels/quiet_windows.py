@@ -50,7 +50,7 @@ def _window(window: QuietWindow) -> Markup:
     )
 
 
-class Silences:
+class QuietWindows:
     """The panel: a list, and a form to add a window."""
 
     def __init__(
