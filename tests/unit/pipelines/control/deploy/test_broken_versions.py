@@ -34,7 +34,7 @@ def test_a_release_that_replaces_a_broken_version_ends_and_says_what_is_left(mut
         world.place.mute, world.place.before_call = {LIGHT}, _refuses_to_pause
     release = world.ended()
     assert release.step is Step.DONE
-    left = "never ready was not ready on blue within 600 s (route): what blue has not processed stays"
+    left = "never ready was not ready on blue within 1,800 s (route): what blue has not processed stays"
     assert release.unfinished.startswith(left)
     found = world.place.world
     assert (found.shares, found.sides[LIGHT].parked) == ({LIGHT: 0, DARK: 100}, True)

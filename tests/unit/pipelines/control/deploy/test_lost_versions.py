@@ -43,7 +43,7 @@ def test_a_good_version_that_is_gone_ends_a_release_that_says_what_is_left() -> 
     world.place.world.gone = [OLD]
     release = world.ended()
     assert release.step is Step.UNDONE
-    assert release.unfinished.startswith(f"1.0 was not ready on green within 600 s ({GONE}): what green has")
+    assert release.unfinished.startswith(f"1.0 was not ready on green within 1,800 s ({GONE}): what green has")
     assert _said(release, Step.RESTART) == release.unfinished
     assert (world.place.world.shares, world.place.world.sides[DARK].parked) == ({LIGHT: 100, DARK: 0}, True)
     # What is left is processed by the next version that is started there.
@@ -73,7 +73,7 @@ def test_a_good_version_that_is_not_ready_again_does_not_catch_up_for_ever() -> 
     world.until(lambda release: release.step is Step.CATCH_UP)
     world.place.world.sides[DARK].since_ms = world.now_ms + 10_000_000  # never ready
     release = world.ended()
-    assert release.unfinished.startswith("1.0 was not ready on green within 600 s (route): what green has")
+    assert release.unfinished.startswith("1.0 was not ready on green within 1,800 s (route): what green has")
     assert world.place.world.sides[DARK].parked
 
 
@@ -105,7 +105,7 @@ def test_traffic_stays_where_it_is_if_the_former_side_cannot_be_started_again() 
     release = world.ended()
     assert release.step is Step.UNDONE
     assert release.unfinished == (
-        f"1.0 could not be started on blue within 600 s ({GONE}): green keeps the traffic; "
+        f"1.0 could not be started on blue within 1,800 s ({GONE}): green keeps the traffic; "
         "`hifi deploy VERSION` brings another version"
     )
     assert_whole(world, version=NEW, side=DARK)
@@ -117,5 +117,5 @@ def test_a_version_that_cannot_be_started_is_undone_with_the_reason() -> None:
     world.until(lambda release: release.step is Step.START)
     world.place.world.gone = [NEW]
     back = world.ended().back
-    assert back == "deploy dark was not over after 600 s: waiting for there is no version 2.0 any more"
+    assert back == "deploy dark was not over after 1,800 s: waiting for there is no version 2.0 any more"
     assert_whole(world, version=OLD, side=LIGHT)

@@ -345,10 +345,10 @@ def test_a_version_that_is_not_ready_after_a_wait_has_the_time_of_a_start_and_no
     world.ask(Kind.DEPLOY, Bad.NEVER_READY)
     world.until(lambda release: release.step is Step.READY)
     world.hands.waits = ["green: maintenance: maintain is under way"]
-    world.turn(700)
+    world.turn(1_900)
     world.hands.waits = []
     world.turn()
-    world.turn(599)
+    world.turn(1_799)
     assert (world.release.step, world.release.back) == (Step.READY, "")
     world.turn(2)
-    assert "ready was not over after 600 s" in world.release.back
+    assert "ready was not over after 1,800 s" in world.release.back

@@ -114,7 +114,7 @@ def test_what_a_rollbacks_side_took_by_hand_is_processed_before_it_is_parked_aga
     world.ended()
     world.ask(Kind.ROLLBACK)
     world.until(lambda release: release.step is Step.READY)
-    world.place.world.sides[LIGHT].since_ms = world.now_ms + 610_000  # not ready for so long
+    world.place.world.sides[LIGHT].since_ms = world.now_ms + 1_810_000  # not ready for so long
     world.place.set_traffic_by_hand(HALF)
     release = world.ended()
     assert (release.step, release.unfinished) == (Step.UNDONE, "")
