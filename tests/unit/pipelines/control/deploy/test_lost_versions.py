@@ -43,7 +43,8 @@ def test_a_good_version_that_is_gone_ends_a_release_that_says_what_is_left() -> 
     world.place.world.gone = [OLD]
     release = world.ended()
     assert release.step is Step.UNDONE
-    assert release.unfinished.startswith(f"1.0 was not ready on green within 1,800 s ({GONE}): what green has")
+    left = f"1.0 was not ready on green within 1,800 s ({GONE}): what green has"
+    assert release.unfinished.startswith(left)
     assert _said(release, Step.RESTART) == release.unfinished
     assert (world.place.world.shares, world.place.world.sides[DARK].parked) == ({LIGHT: 100, DARK: 0}, True)
     # What is left is processed by the next version that is started there.
