@@ -8,7 +8,7 @@ from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from scripts.dashboard.scrape import local
-from scripts.local.processes.programs import CANARY, COLLECT, CONSOLE, OBSERVE, RETRY, TRACE
+from scripts.local.processes.programs import API, CANARY, COLLECT, CONSOLE, OBSERVE, PROVISION, RETRY, TRACE
 from scripts.local.processes.spark_programs import SPARK
 from shared.runtime.metrics import CanaryMetric, DeployMetric, ProcessMetric
 from tests.harness.live_side import LiveSide
@@ -20,7 +20,7 @@ START_SECONDS = 180
 
 CANARY_PIPES = {f"canary-{kind}" for kind in ("plain", "pattern", "masks", "transform", "sample")}
 
-OURS = (CANARY, COLLECT, CONSOLE, OBSERVE, RETRY, SPARK, TRACE)
+OURS = (API, CANARY, COLLECT, CONSOLE, OBSERVE, PROVISION, RETRY, SPARK, TRACE)
 """hifi's own programs; brokers and the store have log formats of their own."""
 
 
