@@ -60,7 +60,7 @@ def test_a_service_role_that_exists_is_named_with_the_field(aws: LocalAws, envir
     assert account.problems(declared) == []
 
 
-def test_a_connection_that_nobody_has_confirmed_is_named(aws: LocalAws, environment: Environment) -> None:
+def test_a_connection_that_is_not_confirmed_is_named(aws: LocalAws, environment: Environment) -> None:
     kms, name = aws.client("kms"), environment.names.github_connection
     key = kms.create_key()["KeyMetadata"]["KeyId"]
     kms.create_alias(AliasName=environment.names.key_alias("cluster"), TargetKeyId=key)

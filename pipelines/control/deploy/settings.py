@@ -1,7 +1,7 @@
 """Settings of the deployer."""
 
 from collections.abc import Callable
-from typing import Self
+from typing import Final, Self
 
 from pydantic import Field, ImportString, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -9,6 +9,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from pipelines.control.deploy.backend import Backend
 from pipelines.control.deploy.policy import Policy
 from shared.contracts.document_items import DOCUMENTS_TABLE
+
+_DEFAULT: Final = Policy()
 
 
 class DeploySettings(BaseSettings):
@@ -42,52 +44,71 @@ class DeploySettings(BaseSettings):
         15.0, gt=0, le=60, description="Seconds of silence after which others may act on a side again."
     )
 
-    canary_percent: int = Field(10, ge=1, le=49, description="First share of the traffic, percent.")
-    watch_minutes: int = Field(3, ge=1, description="Minutes with traffic before the share rises to half.")
-    watch_events: int = Field(
-        1_000, ge=100, description="Events that the version needs in them, and again at half."
+    canary_percent: int = Field(
+        _DEFAULT.canary_percent, ge=1, le=49, description="First share of the traffic, percent."
     )
-    half_minutes: int = Field(2, ge=1, description="Minutes at half before it takes all.")
-    bake_minutes: int = Field(10, ge=1, description="Minutes with all traffic before the other side drains.")
-    proof_events: int = Field(100, ge=1, description="Events that must arrive byte for byte before traffic.")
+    watch_minutes: int = Field(
+        _DEFAULT.watch_minutes, ge=1, description="Minutes with traffic before the share rises to half."
+    )
+    watch_events: int = Field(
+        _DEFAULT.watch_events, ge=100, description="Events that the version needs in them, and again at half."
+    )
+    half_minutes: int = Field(_DEFAULT.half_minutes, ge=1, description="Minutes at half before it takes all.")
+    bake_minutes: int = Field(
+        _DEFAULT.bake_minutes, ge=1, description="Minutes with all traffic before the other side drains."
+    )
+    proof_events: int = Field(
+        _DEFAULT.proof_events, ge=1, description="Events that must arrive byte for byte before traffic."
+    )
     ready_seconds: int = Field(
-        1_800,
+        _DEFAULT.ready_seconds,
         ge=1,
         description="Seconds after which a version that is not ready fails. In AWS its side starts nodes "
         "first, and these pull the images; on one machine it leaves the cores to the other side.",
     )
-    prove_seconds: int = Field(300, ge=1, description="Seconds for the events of the proof to arrive.")
-    load_test_seconds: int = Field(1_800, ge=1, description="Seconds for a load test.")
+    prove_seconds: int = Field(
+        _DEFAULT.prove_seconds, ge=1, description="Seconds for the events of the proof to arrive."
+    )
+    load_test_seconds: int = Field(_DEFAULT.load_test_seconds, ge=1, description="Seconds for a load test.")
     watch_seconds: int = Field(
-        1_800, ge=60, description="Seconds after which a version without a verdict is undone."
+        _DEFAULT.watch_seconds,
+        ge=60,
+        description="Seconds after which a version without a verdict is undone.",
     )
     release_wait_seconds: int = Field(
-        600,
+        _DEFAULT.release_wait_seconds,
         ge=1,
         description="Seconds that a release with traffic may wait for others, or with all of it for its own "
         "programs, before it is undone.",
     )
     linger_seconds: int = Field(
-        120,
+        _DEFAULT.linger_seconds,
         ge=0,
         description="Seconds for which clients may go on sending to a side whose share became 0: as long as "
         "names are cached, connections are kept and requests are under way.",
     )
     outcome_seconds: int = Field(
-        600,
+        _DEFAULT.outcome_seconds,
         ge=1,
         description="Seconds after which a release on its way back waits no longer to know what became of "
         "the version's events; longer than HIFI_SETTLE_SECONDS by minutes.",
     )
-    most_crashes: int = Field(3, ge=1, description="Crashes of its programs that undo a version.")
+    most_crashes: int = Field(
+        _DEFAULT.most_crashes, ge=1, description="Crashes of its programs that undo a version."
+    )
     rating_days: float = Field(
-        0, ge=0, description="Days for which a load test of the version counts; 0: releases need none."
+        _DEFAULT.rating_days,
+        ge=0,
+        description="Days for which a load test of the version counts; 0: releases need none.",
     )
     least_rating: float = Field(
-        0.8, gt=0, le=1, description="A version's rating, as a share of the serving side's, at least."
+        _DEFAULT.least_rating,
+        gt=0,
+        le=1,
+        description="A version's rating, as a share of the serving side's, at least.",
     )
     retries_seconds: int = Field(
-        90_000,
+        _DEFAULT.retries_seconds,
         ge=0,
         description="Seconds for which events that wait for their next try, due or not, keep a side from "
         "being parked, counted from when its share became 0; after that they stay in its retry topics until "

@@ -44,16 +44,16 @@ def _side(root: Path) -> Iterator[Check]:
         yield Check(name="side", found=f"running (hifi up is pid {pid})")
         yield from health(side)
     else:
-        yield from _stopped(root, side_processes(root), side.ports)
+        yield from _stopped(root, [side.logs], side_processes(root), side.ports)
 
 
 def _twins(twins: Twins) -> Iterator[Check]:
     pid = holder(twins.root)
     if pid is None:
-        roots = [twins.edge.root, *(side.root for side in twins.sides)]
-        left = [process for root in roots for process in side_processes(root)]
+        places = [twins.edge, *twins.sides]
+        left = [process for place in places for process in side_processes(place.root)]
         ports = [*twins.edge.ports, *(port for side in twins.sides for port in side.ports)]
-        yield from _stopped(twins.root, left, ports)
+        yield from _stopped(twins.root, [place.logs for place in places], left, ports)
         return
     yield Check(name="twins", found=f"running (hifi up is pid {pid})")
     yield from edge_health(twins)
@@ -62,13 +62,15 @@ def _twins(twins: Twins) -> Iterator[Check]:
             yield replace(check, name=f"{side.name} {check.name}")
 
 
-def _stopped(root: Path, left: Sequence[object], ports: Sequence[int]) -> Iterator[Check]:
+def _stopped(
+    root: Path, logs: Sequence[Path], left: Sequence[object], ports: Sequence[int]
+) -> Iterator[Check]:
     if left:
         found = f"{len(left)} processes left by an earlier `hifi up`"
         yield Check(name="side", found=found, fix=f"hifi down --data {root}")
         return
-    logs = f"; logs of the last start: {root}/*/logs" if are_twins(root) else f"; logs: {root}/logs"
-    yield Check(name="side", found=f"not running{logs if root.exists() else ''}")
+    kept = ", ".join(str(each) for each in logs if each.exists())
+    yield Check(name="side", found=f"not running; logs: {kept}" if kept else "not running")
     yield ports_check(ports)
 
 

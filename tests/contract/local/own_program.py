@@ -1,10 +1,16 @@
-"""A program of a test's own that a side's supervisor runs."""
+"""Programs of a test's own that a side's supervisor runs."""
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import Final
 
 from scripts.local.folders import Folders
 from scripts.local.process_marks import OF_SIDE, PROGRAM
 from scripts.local.processes.program import Program
+from scripts.local.processes.supervisor import Supervisor
+
+SLEEPER: Final = (sys.executable, "-c", "import time; time.sleep(600)")
 
 
 def own_program(side: Folders, name: str, command: Sequence[str]) -> Program:
@@ -19,3 +25,12 @@ def own_program(side: Folders, name: str, command: Sequence[str]) -> Program:
         start_seconds=0,
         stop_seconds=10,
     )
+
+
+def supervised(stack: ExitStack, place: Folders, programs: Mapping[str, Sequence[str]]) -> Supervisor:
+    """A supervisor that runs until the stack is left, with these programs, none of them started."""
+    place.create()
+    supervisor = Supervisor(place)
+    supervisor.start([own_program(place, name, command) for name, command in programs.items()])
+    stack.callback(supervisor.shut_down)
+    return supervisor

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -13,13 +12,11 @@ import pytest
 from pipelines.control.deploy.backend import BackendError
 from scripts.local.ports import free_base
 from scripts.local.processes.programs import COLLECT
-from scripts.local.processes.supervisor import Supervisor
 from scripts.local.twins.backend import LocalBackend
 from scripts.local.twins.place import TWINS_PORTS, Twins
-from tests.contract.local.own_program import own_program
+from tests.contract.local.own_program import SLEEPER, supervised
 from tests.harness.session_priority import has_autogroups, priority
 
-SLEEPER = [sys.executable, "-c", "import time; time.sleep(600)"]
 NORMAL, LOW = 0, 5
 SECONDS = 5.0
 
@@ -37,15 +34,15 @@ def twins(tmp_path: Path) -> Twins:
 def leaders(twins: Twins) -> Iterator[Mapping[str, int]]:
     """By side, the first process of its session."""
     with ExitStack() as stack:
-        found = {}
-        for side in twins.sides:
-            side.create()
-            supervisor = Supervisor(side)
-            supervisor.start([own_program(side, COLLECT, SLEEPER)])
-            stack.callback(supervisor.shut_down)
+        running = {side.name: supervised(stack, side, {COLLECT: SLEEPER}) for side in twins.sides}
+        for supervisor in running.values():
             supervisor.start_program(COLLECT)
-            found[side.name] = supervisor.leader()
-        yield found
+        yield {name: supervisor.leader() for name, supervisor in running.items()}
+
+
+@pytest.fixture
+def backend(twins: Twins) -> LocalBackend:
+    return LocalBackend(twins, 0)
 
 
 def priorities(leaders: Mapping[str, int]) -> Mapping[str, int]:
@@ -53,9 +50,8 @@ def priorities(leaders: Mapping[str, int]) -> Mapping[str, int]:
 
 
 def test_a_side_gives_way_from_its_start_until_it_gets_half_of_the_traffic(
-    twins: Twins, leaders: Mapping[str, int]
+    backend: LocalBackend, leaders: Mapping[str, int]
 ) -> None:
-    backend = LocalBackend(twins, 0)
     backend.start("green", "no such version", fence=1)
     assert priorities(leaders) == {"blue": NORMAL, "green": LOW}
     for percent, wanted in ((10, LOW), (50, NORMAL)):
@@ -65,9 +61,8 @@ def test_a_side_gives_way_from_its_start_until_it_gets_half_of_the_traffic(
 
 
 def test_a_side_takes_its_part_although_its_supervisor_does_not_answer(
-    twins: Twins, leaders: Mapping[str, int]
+    backend: LocalBackend, leaders: Mapping[str, int]
 ) -> None:
-    backend = LocalBackend(twins, 0)
     backend.park("green", fence=1)
     os.kill(leaders["green"], signal.SIGSTOP)
     began = time.monotonic()
@@ -80,14 +75,12 @@ def test_a_side_takes_its_part_although_its_supervisor_does_not_answer(
 
 
 def test_a_side_with_traffic_does_not_give_way_when_it_is_started_again(
-    twins: Twins, leaders: Mapping[str, int]
+    backend: LocalBackend, leaders: Mapping[str, int]
 ) -> None:
-    backend = LocalBackend(twins, 0)
     backend.start("blue", "no such version", fence=1)
     assert priorities(leaders) == {"blue": NORMAL, "green": NORMAL}
 
 
-def test_a_side_gives_way_while_it_is_parked(twins: Twins, leaders: Mapping[str, int]) -> None:
-    backend = LocalBackend(twins, 0)
+def test_a_side_gives_way_while_it_is_parked(backend: LocalBackend, leaders: Mapping[str, int]) -> None:
     backend.park("green", fence=1)
     assert priorities(leaders) == {"blue": NORMAL, "green": LOW}

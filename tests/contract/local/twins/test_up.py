@@ -12,7 +12,6 @@ import pytest
 from rich.console import Console
 
 from scripts.local.addresses import HOST
-from scripts.local.folders import Folders
 from scripts.local.ports import free_base
 from scripts.local.processes.profile import SideProfile
 from scripts.local.processes.programs import API, COLLECT, PROVISION, RETRY
@@ -23,11 +22,9 @@ from scripts.local.twins import up
 from scripts.local.twins.place import TWINS_PORTS, Twins
 from scripts.local.twins.programs import DEPLOY
 from scripts.local.twins.up import EDGE, start_twins
-from tests.contract.local.own_program import own_program
+from tests.contract.local.own_program import SLEEPER, supervised
 from tests.harness.http_server import QuietHandler, http_served
 from tests.harness.session_priority import has_autogroups, priority
-
-SLEEPER = [sys.executable, "-c", "import time; time.sleep(600)"]
 
 DRIVER = """
 import os, pathlib, sys, time
@@ -63,18 +60,10 @@ def supervisors(twins: Twins) -> Iterator[Mapping[str, Supervisor]]:
         driver = [sys.executable, "-c", DRIVER, str(blue.spark_ready)]
         idle = dict.fromkeys((PROVISION, API, COLLECT, RETRY), SLEEPER)
         yield {
-            "blue": _running(stack, blue, idle | {SPARK: driver}),
-            "green": _running(stack, twins.side("green"), idle),
-            EDGE: _running(stack, twins.edge, {DEPLOY: SLEEPER}),
+            "blue": supervised(stack, blue, idle | {SPARK: driver}),
+            "green": supervised(stack, twins.side("green"), idle),
+            EDGE: supervised(stack, twins.edge, {DEPLOY: SLEEPER}),
         }
-
-
-def _running(stack: ExitStack, place: Folders, programs: Mapping[str, list[str]]) -> Supervisor:
-    place.create()
-    supervisor = Supervisor(place)
-    supervisor.start([own_program(place, name, command) for name, command in programs.items()])
-    stack.callback(supervisor.shut_down)
-    return supervisor
 
 
 def test_a_side_whose_warm_up_fails_serves_on_and_is_not_taken_for_warm(
