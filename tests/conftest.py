@@ -40,8 +40,15 @@ QUICK_TO_EMPTY = {"replica.fetch.wait.max.ms": "200"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--tier`; by default all tests named on the command line run."""
+    """Add `--tier`, by default all tests named on the command line, and `--load-percent`."""
     parser.addoption("--tier", choices=TIERS, default="all", help="which tier to run (default: all)")
+    parser.addoption(
+        "--load-percent",
+        type=int,
+        default=100,
+        metavar="N",
+        help="load of tests of two sides in percent of their usual one, for a slow machine (default: 100)",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

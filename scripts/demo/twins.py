@@ -39,7 +39,7 @@ from scripts.terminal import REFUSED, run_command
 from shared.runtime.errors import OperatorError
 
 _FOLDER: Final = Path(".hifi-twins")
-_RATE: Final = 200.0
+RATE: Final = 200.0
 _MOST_SECONDS: Final = 3_600.0
 _SHOW_SECONDS: Final = 5.0
 _BAKE: Final = "HIFI_BAKE_MINUTES"
@@ -127,7 +127,7 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="scripts.demo.twins", description=__doc__)
     parser.add_argument("--data", type=Path, default=_FOLDER, help="folder of the twins")
     parser.add_argument("--port", type=int, help="first of their ports")
-    parser.add_argument("--rate", type=float, default=_RATE, help="events per second")
+    parser.add_argument("--rate", type=float, default=RATE, help="events per second")
     parser.add_argument("--warm-up", type=float, default=WARM_UP_SECONDS, help="most seconds of it, a side")
     given = parser.parse_args(arguments)
     stop_signals_interrupt()

@@ -27,8 +27,15 @@ DOWN_SECONDS = 300
 class LiveTwins(LiveProcesses):
     """Twins in one folder, started once."""
 
-    def __init__(self, root: Path, environment: Mapping[str, str]) -> None:
-        """`environment` is for all programs, the deployer among them."""
+    def __init__(self, root: Path, environment: Mapping[str, str], load_percent: int = 100) -> None:
+        """Twins that are not started yet.
+
+        Args:
+            root: their folder.
+            environment: for all programs, the deployer among them.
+            load_percent: of the usual load, what customers send.
+        """
+        self.load_percent = load_percent
         self.twins = Twins(root=root, port=free_base(count=TWINS_PORTS), partitions=1)
         arguments = ("--twins", "--port", str(self.twins.port), "--partitions", "1")
         super().__init__(root, arguments, environment, up_seconds=UP_SECONDS, down_seconds=DOWN_SECONDS)

@@ -16,10 +16,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveTwins]:
+def live(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[LiveTwins]:
     """Twins started by `hifi up --twins`; SIGTERM at the end must leave no process."""
     root = tmp_path_factory.mktemp("twins").absolute() / "data"
-    twins = LiveTwins(root, {"HIFI_BAKE_MINUTES": "1"})
+    twins = LiveTwins(root, {"HIFI_BAKE_MINUTES": "1"}, pytestconfig.getoption("--load-percent"))
     try:
         twins.up()
         yield twins

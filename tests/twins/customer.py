@@ -32,11 +32,15 @@ _SETTLED_SECONDS: Final = 300
 
 
 class Customer:
-    """Sends to the one port of both sides, `rate` events per second, `batch` a request, while `busy`."""
+    """Sends to the one port of both sides, `rate` events per second, `batch` a request, while `busy`.
+
+    The rate is of the usual load: `--load-percent` of it are sent.
+    """
 
     def __init__(self, live: LiveTwins, name: str, folder: Path, rate: int, batch: int = 1) -> None:
         """Files of what was acknowledged and what arrived are written to `folder`."""
-        self.name, self._live, self._rate, self._batch = name, live, rate, batch
+        self.name, self._live, self._batch = name, live, batch
+        self._rate = rate * live.load_percent // 100
         self.data = ReceivedData()
         self._acked, self._received = folder / f"{name}-acked.tsv", folder / f"{name}-received.tsv"
         self._receiver = Receiver(out=self._received, on_body=self.data.take)

@@ -10,6 +10,7 @@ from typing import Final
 import psutil
 import pytest
 
+from scripts.demo.twins import RATE
 from scripts.local.ports import free_base
 from scripts.local.process_marks import kill, side_processes
 from scripts.local.twins.place import TWINS_PORTS, Twins
@@ -23,12 +24,13 @@ _SHOWN: Final = 6_000
 
 
 def test_the_demo_on_two_sides_loses_doubles_and_spends_nothing_and_leaves_no_process(
-    tmp_path_factory: pytest.TempPathFactory,
+    tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
 ) -> None:
     folder = tmp_path_factory.mktemp("demo").resolve()
     twins = Twins(root=folder / "data", port=free_base(count=TWINS_PORTS))
     try:
-        status, said = _run(twins, folder / "demo.log")
+        rate = RATE * pytestconfig.getoption("--load-percent") / 100
+        status, said = _run(twins, rate, folder / "demo.log")
         sys.stdout.write(said[-_SHOWN:])
         assert not _processes(twins), "a process is left"
     finally:
@@ -38,11 +40,11 @@ def test_the_demo_on_two_sides_loses_doubles_and_spends_nothing_and_leaves_no_pr
     assert re.findall(figures, said, re.MULTILINE) == [("0", "0", "0")]
 
 
-def _run(twins: Twins, output: Path) -> tuple[int, str]:
+def _run(twins: Twins, rate: float, output: Path) -> tuple[int, str]:
     """Exit status and output of the demo."""
     with output.open("wb") as file:
         done = subprocess.run(
-            [*_DEMO, "--data", str(twins.root), "--port", str(twins.port)],
+            [*_DEMO, "--data", str(twins.root), "--port", str(twins.port), "--rate", str(rate)],
             stdin=subprocess.DEVNULL,
             stdout=file,
             stderr=subprocess.STDOUT,
