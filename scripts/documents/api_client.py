@@ -2,7 +2,7 @@
 
 import ssl
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from types import TracebackType
 from typing import Any, Final, Self
@@ -12,6 +12,7 @@ import httpx
 import msgspec
 from msgspec import Struct
 
+from shared.contracts.api_answers.problems import FieldError, Problem
 from shared.contracts.egress_policy import is_loopback
 from shared.contracts.live_tail import HEARTBEAT_SECONDS
 from shared.runtime.authorities import authorities
@@ -44,28 +45,12 @@ class DocumentsError(OperatorError):
     """The documents cannot be read or written; the text says why and what to do."""
 
 
-class FieldRefusal(Struct, frozen=True, kw_only=True):
-    """The API's refusal of one field of a document."""
-
-    document: str
-    """`kind/name`."""
-
-    pointer: str
-    detail: str
-    fix: str = ""
-
-
 class RefusedError(DocumentsError):
     """The API refused a request."""
 
-    def __init__(self, status: int, detail: str, errors: list[FieldRefusal]) -> None:
+    def __init__(self, status: int, detail: str, errors: Sequence[FieldError]) -> None:
         super().__init__(detail)
         self.code, self.errors = status, errors
-
-
-class _Problem(Struct, frozen=True):
-    detail: str = ""
-    errors: list[FieldRefusal] = []
 
 
 class ApiClient:
@@ -195,9 +180,9 @@ def _decoded(answer: httpx.Response, decode: Decode = msgspec.json.decode) -> An
         except msgspec.DecodeError as error:
             raise DocumentsError(f"{answer.url} is no management API: its answer is not JSON") from error
     try:
-        problem = msgspec.json.decode(answer.content, type=_Problem)
+        problem = msgspec.json.decode(answer.content, type=Problem)
     except msgspec.MsgspecError:
-        problem = _Problem()
+        problem = Problem()
     detail = problem.detail or f"{answer.url} answers {answer.status_code}"
     if answer.status_code == HTTPStatus.UNAUTHORIZED:
         raise DocumentsError(

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from scripts.documents.api_client import FieldRefusal
 from scripts.documents.files import LocatedDocument
+from shared.contracts.api_answers.problems import FieldError
 from shared.contracts.documents import OWN_TENANTS, Source, key_digest
 from shared.documents.problems import Problem, ProblemsError
 
@@ -53,7 +53,7 @@ def _shared_keys(written: Sequence[LocatedDocument]) -> Iterator[Problem]:
                 yield each.problem(f"$.write_keys[{at}]", f"{said}, first at {place}; give each its own")
 
 
-def located(refused: Iterable[FieldRefusal], written: Sequence[LocatedDocument]) -> list[Problem]:
+def located(refused: Iterable[FieldError], written: Sequence[LocatedDocument]) -> list[Problem]:
     """The refused fields of written documents as problems, with the file and line of each."""
     named = {str(each.wanted.key): each for each in written}
     return [

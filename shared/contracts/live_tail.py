@@ -5,12 +5,14 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Struct
+
+from shared.contracts.api_answers.events import NOTHING, Event
+from shared.contracts.api_answers.problems import Problem
 
 HEARTBEAT_SECONDS: Final = 15.0
 """After so long without an event there is a comment; a reader that sees none for much longer has lost it."""
 
-_NOT_SHOWN: Final = b"null"
 _encode: Final = msgspec.json.Encoder().encode
 
 
@@ -48,12 +50,6 @@ AGAIN: Final = frozenset({TailEnd.TIME, TailEnd.STORE})
 """Ends after which the same request may succeed."""
 
 
-class TailProblem(Struct, frozen=True, kw_only=True):
-    """Why an event is not shown."""
-
-    detail: str = ""
-
-
 class TailEvent(Struct, frozen=True, kw_only=True):
     """The data of an EVENT."""
 
@@ -62,16 +58,16 @@ class TailEvent(Struct, frozen=True, kw_only=True):
 
     id: str | None = None
     type: str | None = None
-    event: Raw = Raw(_NOT_SHOWN)
-    """In CloudEvents' structured format, as it would leave; null if it is not shown."""
+    event: Event = NOTHING
+    """As it would leave; null if it is not shown."""
 
-    problem: TailProblem | None = None
+    problem: Problem | None = None
+    """Why the event is not shown."""
 
     @property
     def shown(self) -> bytes | None:
         """The event's JSON; None if it is not shown."""
-        text = bytes(self.event)
-        return None if text == _NOT_SHOWN else text
+        return None if self.event == NOTHING else bytes(self.event)
 
 
 class LeftOut(Struct, frozen=True, kw_only=True):

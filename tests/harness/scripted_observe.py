@@ -1,8 +1,9 @@
 """An observe that says what a test wants, over HTTP."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from http.server import BaseHTTPRequestHandler
 from urllib.parse import parse_qs, urlsplit
 
@@ -30,6 +31,9 @@ class ScriptedObserve:
         self.figures: Callable[[], Figures] = Figures
         """Called at each request for a pipe."""
 
+        self.replies: Mapping[str, object] = {}
+        """By the pattern of a path; a path that fits none is said again."""
+
         self.reasons: list[str] = []
         self.silent = False
 
@@ -46,6 +50,9 @@ class ScriptedObserve:
         if parts.path == "/v1/stability":
             return Stability(stable=not self.reasons, reasons=self.reasons)
         query = {name: values[0] for name, values in parse_qs(parts.query).items()}
+        for pattern, reply in self.replies.items():
+            if fnmatchcase(parts.path, pattern):
+                return reply
         if not parts.path.startswith("/v1/pipes/"):
             return {"path": parts.path, "tenant": query.get("tenant")}
         found = self.figures()

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from pipelines.management.api.problems import ProblemError, pointer
-from shared.contracts.api_answers import FieldError
+from shared.contracts.api_answers.problems import FieldError
 from shared.contracts.document_items import DocumentKey, StoredDocument
 from shared.contracts.document_parsing import parse
 from shared.contracts.documents import OWN_TENANTS, Catalogue, Document, Entry, Pipe, sealed, topic_key

@@ -10,6 +10,7 @@ from msgspec import Raw
 
 from pipelines.management.api.problems import ProblemError
 from shared.contracts import headers as h
+from shared.contracts.api_answers.events import NOTHING
 from shared.contracts.documents import Pipe
 from shared.contracts.expressions import ExpressionError
 from shared.contracts.headers import header_attribute
@@ -79,7 +80,7 @@ def named(texts: Mapping[str, str]) -> dict[str, str | None]:
 def withheld(detail: str) -> dict[str, Any]:
     """Instead of an event that is not shown."""
     problem = ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, detail).details()
-    return {"event": None, "example_hashes": False, "problem": problem}
+    return {"event": NOTHING, "example_hashes": False, "problem": problem}
 
 
 def _content(value: bytes | None, texts: Mapping[str, str]) -> EventContent:

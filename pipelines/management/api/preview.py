@@ -1,15 +1,17 @@
 """A preview of a pipe's effect on an event, by the code that route and transmit run. Pure."""
 
 import base64
-from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from pipelines.management.api.problems import ProblemError
-from shared.contracts.api_answers import FieldError
+from shared.contracts.api_answers.events import NOTHING
+from shared.contracts.api_answers.problems import FieldError, Problem
+from shared.contracts.api_answers.tries import Attempt, DestinationView, SampleView, UnmetCondition
 from shared.contracts.documents import Destination, Pipe
 from shared.contracts.envelope import SPEC_VERSION, CollectedItem
 from shared.contracts.expressions import ExpressionError
@@ -62,7 +64,7 @@ def _data(item: CollectedItem) -> bytes | None:
     return None if item.data_base64 is None else base64.b64decode(item.data_base64)
 
 
-def preview(pipe: Pipe, event: PreviewEvent, destination: Destination | None, now_ms: int) -> dict[str, Any]:
+def preview(pipe: Pipe, event: PreviewEvent, destination: Destination | None, now_ms: int) -> Attempt:
     """The effect that the pipe would have on the event.
 
     Args:
@@ -74,16 +76,17 @@ def preview(pipe: Pipe, event: PreviewEvent, destination: Destination | None, no
     answer = _nothing(pipe, event, destination, now_ms)
     try:
         unmet = first_unmet(compile_pattern(pipe.match), event.values, StepBudget(COMPARED).spend)
-        answer["matches"] = unmet is None
+        answer = replace(answer, matches=unmet is None)
         if unmet is not None:
-            return answer | {"unmet": _shown(unmet)}
-        answer |= _leaving(event.content, transform_of(pipe))
+            return replace(answer, unmet=_shown(unmet))
+        answer = _leaving(answer, event.content, transform_of(pipe))
     except _FAILURES as error:
-        return answer | _problem(pipe, *_place(error))
+        return replace(answer, problem=_problem(pipe, *_place(error)))
     if destination is None:
         missing = f"there is no destination {pipe.destination!r}"
-        return answer | _problem(pipe, "/destination", missing, "make one of this name, or name another one")
-    return answer | {"leaves": answer["sample"]["taken"]}
+        problem = _problem(pipe, "/destination", missing, "make one of this name, or name another one")
+        return replace(answer, problem=problem)
+    return replace(answer, leaves=answer.sample.taken)
 
 
 def _place(error: Exception) -> tuple[str, str, str]:
@@ -100,57 +103,50 @@ def _place(error: Exception) -> tuple[str, str, str]:
     return "/transform", str(error), "correct the transform, or let the pattern leave such events out"
 
 
-def _nothing(pipe: Pipe, event: PreviewEvent, destination: Destination | None, now_ms: int) -> dict[str, Any]:
+def _nothing(pipe: Pipe, event: PreviewEvent, destination: Destination | None, now_ms: int) -> Attempt:
     """The answer of a pipe that the event does not leave through."""
-    return {
-        "pipe": pipe.name,
-        "matches": None,
-        "unmet": None,
-        "sample": _sample(pipe, event.id, now_ms),
-        "destination": None if destination is None else _in_short(destination),
-        "event": None,
-        "example_hashes": False,
-        "leaves": False,
-        "problem": None,
-    }
+    return Attempt(
+        pipe=pipe.name,
+        sample=_sample(pipe, event.id, now_ms),
+        destination=None if destination is None else _in_short(destination),
+        event=NOTHING,
+    )
 
 
-def _sample(pipe: Pipe, event_id: str, now_ms: int) -> Mapping[str, Any]:
+def _sample(pipe: Pipe, event_id: str, now_ms: int) -> SampleView:
     taken = threshold(pipe, now_ms)
-    return {"percent": 100 * taken / SAMPLE_BUCKETS, "taken": bucket(event_id) < taken}
+    return SampleView(percent=100 * taken / SAMPLE_BUCKETS, taken=bucket(event_id) < taken)
 
 
-def _in_short(destination: Destination) -> Mapping[str, str]:
-    return {
-        "name": destination.name,
-        "connector": destination.connector,
-        "summary": summary(destination),
-    }
+def _in_short(destination: Destination) -> DestinationView:
+    return DestinationView(
+        name=destination.name, connector=destination.connector, summary=summary(destination)
+    )
 
 
-def _leaving(content: EventContent, transform: PipeTransform | None) -> dict[str, Any]:
-    """The event after masks and transform, in CloudEvents' structured format with the data's own bytes."""
+def _leaving(answer: Attempt, content: EventContent, transform: PipeTransform | None) -> Attempt:
+    """With the event after masks and transform, with the data's own bytes."""
     left = content if transform is None else transform.apply(content, _EXAMPLE_KEY)
-    return {"event": Raw(structured(left)), "example_hashes": transform is not None and transform.hashes}
+    hashes = transform is not None and transform.hashes
+    return replace(answer, event=Raw(structured(left)), example_hashes=hashes)
 
 
-def _shown(unmet: Unmet) -> Mapping[str, Any]:
+def _shown(unmet: Unmet) -> UnmetCondition:
     """The condition as it was written, and the beginning of what was found."""
     condition = unmet.condition
-    return {
-        "path": condition.path,
-        "wanted": condition.written,
-        "found": [_value(text) for text in unmet.found[:_SHOWN]],
-    }
+    return UnmetCondition(
+        path=condition.path,
+        wanted=Raw(_encode(condition.written)),
+        found=[_value(text) for text in unmet.found[:_SHOWN]],
+    )
 
 
-def _value(text: str) -> str | Raw:
+def _value(text: str) -> Raw:
     """The value of a tagged text; texts are cut."""
-    return text[1 : 1 + _SHOWN_CHARACTERS] if text.startswith(STRING_TAG) else Raw(text.encode())
+    return Raw(_encode(text[1 : 1 + _SHOWN_CHARACTERS]) if text.startswith(STRING_TAG) else text.encode())
 
 
-def _problem(pipe: Pipe, pointer: str, detail: str, fix: str) -> dict[str, Any]:
-    """Why nothing would leave, as problem details."""
+def _problem(pipe: Pipe, pointer: str, detail: str, fix: str) -> Problem:
+    """Why nothing would leave."""
     error = FieldError(document=f"pipe/{pipe.name}", pointer=pointer, detail=detail, fix=fix)
-    errors: Sequence[FieldError] = [error]
-    return {"problem": ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, detail, errors=errors).details()}
+    return ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, detail, errors=[error]).details()

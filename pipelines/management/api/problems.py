@@ -3,24 +3,18 @@
 import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from fastapi import Response
-from msgspec import Struct
 
-from shared.contracts.api_answers import FieldError
+from shared.contracts.api_answers.problems import FieldError, Problem
 
 PROBLEM_TYPE: Final = "application/problem+json"
+_NO_TYPE: Final = "about:blank"
+"""The status says all (RFC 9457, section 4.2.1)."""
+
 _STEP: Final = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
-
-
-class _Problem(Struct, frozen=True, omit_defaults=True):
-    title: str
-    status: int
-    detail: str
-    type: str = "about:blank"
-    errors: Sequence[FieldError] = ()
 
 
 class ProblemError(Exception):
@@ -38,10 +32,15 @@ class ProblemError(Exception):
         super().__init__(detail)
         self.status, self.detail, self.errors, self.headers = HTTPStatus(status), detail, errors, headers
 
-    def details(self) -> dict[str, Any]:
+    def details(self) -> Problem:
         """The problem details."""
-        problem = _Problem(self.status.phrase, int(self.status), self.detail, errors=self.errors)
-        return {**msgspec.to_builtins(problem), "type": "about:blank"}
+        return Problem(
+            type=_NO_TYPE,
+            title=self.status.phrase,
+            status=int(self.status),
+            detail=self.detail,
+            errors=self.errors,
+        )
 
     def response(self) -> Response:
         """The answer."""

@@ -1,9 +1,8 @@
 """The rollouts of pipes: their state as it is shown, and the actions that callers ask for."""
 
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
-from msgspec import to_builtins
 from msgspec.structs import replace
 
 from pipelines.management.api.problems import ProblemError
@@ -33,14 +32,14 @@ class Rollouts:
     def __init__(self, store: RolloutStore, clock: Clock) -> None:
         self._store, self._clock = store, clock
 
-    def shown(self, found: StoredDocument) -> dict[str, Any]:
-        """The member `rollout` of a pipe that has one; nothing of other documents."""
+    def shown(self, found: StoredDocument) -> RolloutView | None:
+        """How far the rollout of a pipe is that has one; None for other documents."""
         rollout = _rollout_of(found)
         if rollout is None:
-            return {}
+            return None
         stored = self._store.state(found.tenant, found.key.name)
         state = standing(rollout, stored, found.at_ms)
-        return _member(state if state is stored else replace(state, reason="it begins in a moment"))
+        return _view(state if state is stored else replace(state, reason="it begins in a moment"))
 
     def as_open(self, pipe: Pipe) -> Pipe:
         """A saved pipe with the share of its present step."""
@@ -50,7 +49,7 @@ class Rollouts:
         assert isinstance(document, Pipe)
         return document
 
-    def request(self, found: StoredDocument, action: RolloutAction) -> dict[str, Any]:
+    def request(self, found: StoredDocument, action: RolloutAction) -> RolloutView:
         """Do what is asked; a ProblemError with status 409 says that it does not apply."""
         rollout = _rollout_of(found)
         if rollout is None:
@@ -63,7 +62,7 @@ class Rollouts:
             except NotApplicableError as error:
                 raise ProblemError(HTTPStatus.CONFLICT, str(error)) from None
             if self._store.put(key, wanted) is not None:
-                return _member(wanted)
+                return _view(wanted)
         raise StoreError(f"rollout {key}: other writes came in between at each of {_TRIES} tries")
 
 
@@ -71,6 +70,5 @@ def _rollout_of(found: StoredDocument) -> Rollout | None:
     return found.document.rollout if isinstance(found.document, Pipe) else None
 
 
-def _member(state: RolloutState) -> dict[str, Any]:
-    fields = {name: getattr(state, name) for name in RolloutView.__struct_fields__}
-    return {"rollout": to_builtins(RolloutView(**fields))}
+def _view(state: RolloutState) -> RolloutView:
+    return RolloutView(**{name: getattr(state, name) for name in RolloutView.__struct_fields__})

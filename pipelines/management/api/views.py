@@ -2,17 +2,31 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 from fastapi import Response
+from msgspec.structs import asdict
 
 from pipelines.management.api import requests
-from shared.contracts.document_items import DocumentKey, EncodedVersion, StoredDocument, VersionSummary
+from shared.contracts.api_answers.documents import (
+    Changes,
+    DocumentChange,
+    NamedVersion,
+    NewestSummary,
+    NewestVersion,
+    Version,
+    VersionSummary,
+    WrittenVersion,
+)
+from shared.contracts.api_answers.pages import Page
+from shared.contracts.document_items import DocumentKey, EncodedVersion, StoredDocument
+from shared.contracts.document_items import VersionSummary as StoredSummary
 from shared.contracts.document_status import DocumentStatus
+from shared.contracts.rollouts import RolloutView
 
 T = TypeVar("T")
-Version = StoredDocument | EncodedVersion
+Stored = StoredDocument | EncodedVersion
 _encoder = msgspec.json.Encoder()
 
 
@@ -25,9 +39,8 @@ def json_response(
 
 def listed(items: Sequence[object], following: object | None) -> Response:
     """A page of a list."""
-    return json_response(
-        {"items": items, "next": requests.cursor_of(None if following is None else str(following))}
-    )
+    after = requests.cursor_of(None if following is None else str(following))
+    return json_response(Page(items=list(items), next=after))
 
 
 def page_of(
@@ -48,31 +61,43 @@ def page_of(
     return items[start : start + most], names[start + most - 1] if len(items) > start + most else None
 
 
-def version(found: Version) -> dict[str, Any]:
+def version(found: Stored) -> Version:
     """One version of a document."""
-    return {"version": found.version, "by": found.by, "at_ms": found.at_ms, "document": found.document}
+    return Version(version=found.version, by=found.by, at_ms=found.at_ms, document=found.document)
 
 
-def summary(found: VersionSummary) -> dict[str, Any]:
+def written(found: StoredDocument, write_key: str | None) -> WrittenVersion:
+    """The version after a write, with a key that was made for it."""
+    return WrittenVersion(**asdict(version(found)), write_key=write_key)
+
+
+def summary(found: StoredSummary) -> VersionSummary:
     """One version without its document."""
-    named = {"kind": found.key.kind, "name": found.key.name}
-    said = {"version": found.version, "by": found.by, "at_ms": found.at_ms, "deleted": found.deleted}
-    return named | said
+    return VersionSummary(
+        kind=found.key.kind,
+        name=found.key.name,
+        version=found.version,
+        by=found.by,
+        at_ms=found.at_ms,
+        deleted=found.deleted,
+    )
 
 
-def brief(found: VersionSummary, statuses: Mapping[str, DocumentStatus]) -> dict[str, Any]:
+def brief(found: StoredSummary, statuses: Mapping[str, DocumentStatus]) -> NewestSummary:
     """The newest version without its document, and how far each side is with it."""
-    return summary(found) | {"status": msgspec.to_builtins(statuses)}
+    return NewestSummary(**asdict(summary(found)), status=statuses)
 
 
-def named(found: Version, statuses: Mapping[str, DocumentStatus]) -> dict[str, Any]:
+def named(found: Stored, statuses: Mapping[str, DocumentStatus]) -> NamedVersion:
     """A document with its kind and name, which a deletion says nowhere else, and its status."""
-    return {"kind": found.key.kind, "name": found.key.name} | newest(found, statuses)
+    return NamedVersion(kind=found.key.kind, name=found.key.name, **asdict(newest(found, statuses)))
 
 
-def newest(found: Version, statuses: Mapping[str, DocumentStatus]) -> dict[str, Any]:
+def newest(
+    found: Stored, statuses: Mapping[str, DocumentStatus], rollout: RolloutView | None = None
+) -> NewestVersion:
     """The newest version of a document, and how far each side is with it."""
-    return version(found) | {"status": msgspec.to_builtins(statuses)}
+    return NewestVersion(**asdict(version(found)), status=statuses, rollout=rollout)
 
 
 def etag(stored: StoredDocument) -> dict[str, str]:
@@ -87,16 +112,24 @@ def changes(
     keys: Mapping[DocumentKey, str],
     *,
     dry_run: bool,
-) -> dict[str, Any]:
+) -> Changes:
     """The effect of a write, or of a dry run, on each document."""
     added = {each.key: each for each in versions}
-    items = []
-    for key in asked:
-        to = added.get(key)
-        item: dict[str, Any] = {"kind": key.kind, "name": key.name, "action": _action(to, before.get(key, 0))}
-        item |= {"from": before.get(key) or None, "to": to.version if to else before.get(key) or None}
-        items.append(item | ({"write_key": keys[key]} if key in keys else {}))
-    return {"dry_run": dry_run, "changes": items}
+    found = [_change(key, added.get(key), before.get(key, 0), keys.get(key)) for key in asked]
+    return Changes(dry_run=dry_run, changes=found)
+
+
+def _change(
+    key: DocumentKey, added: StoredDocument | None, before: int, write_key: str | None
+) -> DocumentChange:
+    return DocumentChange(
+        kind=key.kind,
+        name=key.name,
+        action=_action(added, before),
+        former=before or None,
+        to=added.version if added else before or None,
+        write_key=write_key,
+    )
 
 
 def _action(added: StoredDocument | None, before: int) -> str:

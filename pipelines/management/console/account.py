@@ -7,27 +7,29 @@ from typing import TypeVar
 
 from msgspec import Raw
 
-from pipelines.management.console.api_client import (
-    ApiClient,
-    Connector,
-    Document,
-    Invitation,
-    MadeAccess,
-    Member,
+from pipelines.management.console.api_client import ApiClient, Document, ProblemError, if_match, path_of
+from pipelines.management.console.letters import LetterQuery
+from pipelines.management.console.session import Identity
+from shared.contracts.api_answers.access import (
+    InvitationView,
+    LeftAccess,
+    MemberView,
     NewInvitation,
     NewKey,
-    Page,
-    ProblemError,
     Redeemed,
+)
+from shared.contracts.api_answers.dead_letters import LetterPage, ReplayCounts, WholeLetter
+from shared.contracts.api_answers.documents import (
+    Connector,
+    NewestSummary,
+    NewestVersion,
     TenantEntry,
     Version,
     VersionSummary,
-    if_match,
-    path_of,
+    WrittenVersion,
 )
-from pipelines.management.console.attempt import Attempt, Attempts
-from pipelines.management.console.letters import LetterPage, LetterQuery, ReplayCounts, WholeLetter
-from pipelines.management.console.session import Identity
+from shared.contracts.api_answers.pages import Page
+from shared.contracts.api_answers.tries import Attempt
 from shared.contracts.live_tail import Message, MessageReader
 from shared.contracts.sides import Sides
 from shared.contracts.write_keys import WriteKey
@@ -56,23 +58,25 @@ class Account:
         """Who this is, and its tenants now."""
         return await self._client.whoami(self._token)
 
-    async def members(self, tenant: str) -> list[Member]:
+    async def members(self, tenant: str) -> list[MemberView]:
         """A tenant's members, the longest there first."""
-        return await self._client.whole(self._token, path_of("tenants", tenant, "members"), Member)
+        return await self._client.whole(self._token, path_of("tenants", tenant, "members"), MemberView)
 
     async def set_role(self, tenant: str, member: str, role: str) -> None:
         """Give a member another role."""
         path = path_of("tenants", tenant, "members", member)
         await self._client.send(self._token, "PUT", path, {"role": role})
 
-    async def remove_member(self, tenant: str, member: str, *, revoke: bool) -> MadeAccess:
+    async def remove_member(self, tenant: str, member: str, *, revoke: bool) -> LeftAccess:
         """Remove a member, at once; what it had made, which ends as well with `revoke`."""
         path = path_of("tenants", tenant, "members", member) + ("?revoke=true" if revoke else "")
-        return ApiClient.decoded(await self._client.send(self._token, "DELETE", path), MadeAccess)
+        return ApiClient.decoded(await self._client.send(self._token, "DELETE", path), LeftAccess)
 
-    async def invitations(self, tenant: str) -> list[Invitation]:
+    async def invitations(self, tenant: str) -> list[InvitationView]:
         """A tenant's open invitations."""
-        return await self._client.whole(self._token, path_of("tenants", tenant, "invitations"), Invitation)
+        return await self._client.whole(
+            self._token, path_of("tenants", tenant, "invitations"), InvitationView
+        )
 
     async def invite(self, tenant: str, role: str, label: str, days: float) -> str:
         """The text of a new invitation."""
@@ -116,13 +120,11 @@ class Account:
                 raise
             return None
 
-    async def documents(
-        self, tenant: str, kind: str, cursor: str, limit: str = SHOWN
-    ) -> Page[VersionSummary]:
+    async def documents(self, tenant: str, kind: str, cursor: str, limit: str = SHOWN) -> Page[NewestSummary]:
         """A page of a tenant's documents of a kind (in the plural), by name."""
         path = path_of("tenants", tenant, kind)
         return await self._client.page(
-            self._token, path, VersionSummary, brief="true", limit=limit, cursor=cursor
+            self._token, path, NewestSummary, brief="true", limit=limit, cursor=cursor
         )
 
     async def names(self, tenant: str, kind: str) -> list[str] | None:
@@ -137,17 +139,17 @@ class Account:
             cursor = page.next
         return found
 
-    async def document(self, tenant: str, kind: str, name: str) -> Version:
+    async def document(self, tenant: str, kind: str, name: str) -> NewestVersion:
         """One document."""
-        return await self._client.get(self._token, path_of("tenants", tenant, kind, name), Version)
+        return await self._client.get(self._token, path_of("tenants", tenant, kind, name), NewestVersion)
 
     async def put(
         self, tenant: str, kind: str, name: str, document: Document, condition: Mapping[str, str]
-    ) -> Version:
+    ) -> WrittenVersion:
         """Write a document under a condition."""
         path = path_of("tenants", tenant, kind, name)
         answer = await self._client.send(self._token, "PUT", path, document, condition)
-        return ApiClient.decoded(answer, Version)
+        return ApiClient.decoded(answer, WrittenVersion)
 
     async def delete(self, tenant: str, kind: str, name: str, version: int) -> None:
         """Delete a document that is at a version."""
@@ -218,7 +220,7 @@ class Account:
         """The result of trying an event of JSON on a pipe, which need not be saved."""
         path = path_of("tenants", tenant, "try")
         answer = await self._client.send(self._token, "POST", path, {"event": event, "pipe": pipe})
-        (found,) = ApiClient.decoded(answer, Attempts).items
+        (found,) = ApiClient.decoded(answer, Page[Attempt]).items
         return found
 
     async def tail(self, tenant: str, pipe: str) -> AsyncGenerator[Message | None, None]:

@@ -2,19 +2,19 @@
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Final, Generic, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 from urllib.parse import quote, urlencode
 
 import httpx
 import msgspec
-from msgspec import Struct
 
 from pipelines.management.console.connections import connections
 from pipelines.management.console.observe_client import UnreachableError
 from pipelines.management.console.session import Identity
-from shared.contracts.api_answers import FieldError
+from shared.contracts.api_answers.access import Redeemed
+from shared.contracts.api_answers.pages import Page
+from shared.contracts.api_answers.problems import FieldError, Problem
 from shared.contracts.live_tail import HEARTBEAT_SECONDS
-from shared.contracts.rollouts import RolloutView
 
 T = TypeVar("T")
 Document = dict[str, Any]
@@ -31,128 +31,6 @@ class ProblemError(Exception):
     def __init__(self, status: int, detail: str, errors: Sequence[FieldError] = ()) -> None:
         super().__init__(detail)
         self.status, self.errors = status, errors
-
-
-class DocumentSideStatus(Struct, frozen=True, kw_only=True):
-    """Whether a document is in force on one side."""
-
-    state: str
-    reason: str = ""
-
-
-class Version(Struct, frozen=True, kw_only=True):
-    """One version of a document; a deletion has none."""
-
-    version: int
-    by: str
-    at_ms: int
-    document: Document | None = None
-    status: dict[str, DocumentSideStatus] | None = None
-    rollout: RolloutView | None = None
-    """Of a pipe that has one."""
-
-    write_key: str | None = None
-    """Of a new source, once."""
-
-
-class VersionSummary(Struct, frozen=True, kw_only=True):
-    """One version of a document, without the document."""
-
-    name: str
-    version: int
-    by: str
-    at_ms: int
-    deleted: bool
-    """This version is the deletion."""
-
-    status: dict[str, DocumentSideStatus] | None = None
-    """Of the newest."""
-
-
-class Connector(Struct, frozen=True, kw_only=True):
-    """A connector and the JSON Schema of its options."""
-
-    name: str
-    options: dict[str, Any]
-
-
-class TenantEntry(Struct, frozen=True, kw_only=True):
-    """A tenant that has documents."""
-
-    tenant: str
-
-
-class NewKey(Struct, frozen=True, kw_only=True):
-    """A key that was just made."""
-
-    key: str
-
-
-class Member(Struct, frozen=True, kw_only=True):
-    """A member of a tenant."""
-
-    id: str
-    role: str
-    label: str = ""
-    since_ms: int = 0
-    invited_by: str = ""
-
-
-class Invitation(Struct, frozen=True, kw_only=True):
-    """An open invitation."""
-
-    id: str
-    role: str
-    label: str = ""
-    made_by: str = ""
-    expires_ms: int = 0
-
-
-class MadeToken(Struct, frozen=True, kw_only=True):
-    """A token that a member made."""
-
-    id: str
-    label: str = ""
-
-
-class MadeAccess(Struct, frozen=True, kw_only=True):
-    """Tokens and invitations that a removed member had made; they give access unless `revoked`."""
-
-    tokens: list[MadeToken] = []
-    invitations: list[Invitation] = []
-    revoked: bool = False
-
-
-class NewInvitation(Struct, frozen=True, kw_only=True):
-    """An invitation that was just made."""
-
-    invitation: str
-
-
-class Redeemed(Struct, frozen=True, kw_only=True):
-    """The membership that an invitation gave."""
-
-    id: str
-    """Of the person, or of the personal token."""
-
-    label: str = ""
-    tenant: str
-    role: str
-    token: str | None = None
-    """A personal token, if there is no issuer that signs people in."""
-
-
-class Page(Struct, Generic[T], frozen=True, kw_only=True):
-    """A part of a list."""
-
-    items: list[T]
-    next: str | None = None
-    """The cursor of the next part, if there is one."""
-
-
-class _Problem(Struct, frozen=True, kw_only=True):
-    detail: str = ""
-    errors: list[FieldError] = []
 
 
 def if_match(version: int) -> dict[str, str]:
@@ -242,9 +120,9 @@ class ApiClient:
     @staticmethod
     def _refusal(answer: httpx.Response) -> Exception:
         try:
-            problem = msgspec.json.decode(answer.content, type=_Problem)
+            problem = msgspec.json.decode(answer.content, type=Problem)
         except msgspec.MsgspecError:
-            problem = _Problem()
+            problem = Problem()
         said = problem.detail or f"status {answer.status_code}"
         if answer.is_client_error:
             return ProblemError(answer.status_code, said, problem.errors)

@@ -9,6 +9,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from shared.contracts.api_answers.access import Identity as IdentityAnswer
+from shared.contracts.api_answers.access import MembershipView
 from shared.oidc.code_flow import SignedIn
 from shared.oidc.errors import TokenRefusedError
 from shared.runtime.clock import Clock
@@ -30,25 +32,10 @@ _BYTES: Final = 32
 OPERATOR: Final = "operator"
 
 
-class Membership(Struct, frozen=True, kw_only=True):
-    """A role in a tenant."""
-
-    tenant: str
-    role: str
-
-
-class Identity(Struct, frozen=True, kw_only=True):
+class Identity(IdentityAnswer, frozen=True, kw_only=True):
     """A token's holder and roles, as the API states them."""
 
-    id: str
-    role: str | None = None
-    tenant: str | None = None
-    label: str = ""
-    expires_ms: int | None = None
-    issuer: str | None = None
-    """Of a person whom it signed in; None for a token of hifi."""
-
-    tenants: tuple[Membership, ...] = ()
+    tenants: tuple[MembershipView, ...] = ()
 
     @property
     def operates(self) -> bool:
@@ -71,7 +58,7 @@ class Identity(Struct, frozen=True, kw_only=True):
         return self if self.operates or found is None else replace(self, role=found.role, tenant=tenant)
 
 
-def joined(identity: Identity, membership: Membership) -> Identity:
+def joined(identity: Identity, membership: MembershipView) -> Identity:
     """The same with a role in one more tenant, or another role in it; as the API would say it."""
     others = (each for each in identity.tenants if each.tenant != membership.tenant)
     tenants = tuple(sorted((*others, membership), key=lambda each: each.tenant))

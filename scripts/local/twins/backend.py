@@ -66,8 +66,6 @@ def local_backend() -> "LocalBackend":
         return LocalBackend(Twins.load(Path(folder)), float(os.environ.get(WARM_UP, WARM_UP_SECONDS)))
 
 
-_HALF: Final = 50
-
 _MARKING: Final = "shared/contracts/replay_range.py"
 """A version without it marks nothing."""
 
@@ -237,7 +235,7 @@ class LocalBackend:
     def set_weights(self, weights: Mapping[str, int], *, pinned: Pinned = NONE_PINNED, fence: int) -> None:
         """Share the traffic otherwise; in force for the next request when this returns.
 
-        A side that gets half of it or more does not give way to the other one any more.
+        A side that is sent events does not give way to the other one any more: it is judged by them.
         """
         with _explained(), self._fenced(fence):
             keys = key_digests(self._documents, pinned)
@@ -246,7 +244,7 @@ class LocalBackend:
             tenants = {
                 tenant: PinnedTenant(side=side, keys=list(keys[tenant])) for tenant, side in pinned.items()
             }
-            for side in (name for name, share in weights.items() if share >= _HALF):
+            for side in {*(name for name, share in weights.items() if share), *pinned.values()}:
                 self._code[side].take_part()
             self._traffic.set_weights(weights, pinned=tenants)
 

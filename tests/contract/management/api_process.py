@@ -7,11 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.contract.management.description import kept
 from tests.harness.service_process import Answer, ServiceProcess, hifi_settings
 from tests.harness.waiting import eventually
 
 ANY = {"If-Match": "*"}
 NEW = {"If-None-Match": "*"}
+_DESCRIPTION = kept()
 START_SECONDS = 120
 """In which it is ready on a busy machine."""
 
@@ -46,12 +48,18 @@ class ApiProcess(ServiceProcess):
         headers: dict[str, str] | None = None,
         token: str | None = "",
     ) -> Answer:
-        """Send JSON with a token: the operator's unless one is given; None sends none."""
+        """Send JSON with a token: the operator's unless one is given; None sends none.
+
+        The answer must be what the description says.
+        """
         asked = dict(headers or {})
         if token is not None:
             asked["Authorization"] = f"Bearer {token or self.operator}"
         sent = body if isinstance(body, bytes) else None if body is None else json.dumps(body)
-        return self.request(method, path, sent, asked)
+        answer = self.request(method, path, sent, asked)
+        if "json" in answer.headers.get("content-type", ""):
+            _DESCRIPTION.check(method, path, answer.status, answer.json)
+        return answer
 
     def token(self, tenant: str, role: str, **more: Any) -> str:
         """A new token of a tenant."""

@@ -4,9 +4,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import pytest
 
+from shared.contracts.scorecard import DayCard, DayMark, EventSearch, MinuteCard, Now, Percentiles
 from tests.contract.management.api_process import NEW, ApiProcess, running_api
 from tests.harness.scripted_observe import scripted_observe
 
@@ -19,6 +21,28 @@ minutes."""
 
 SECONDS = 1_200
 REQUEST_SECONDS = "60"
+_CARD: Final = MinuteCard(tenant="0", minute=7, settled=True)
+METER: Final = {
+    "/v1/now": Now(
+        tenant="0",
+        at_ms=1,
+        rate=0.0,
+        end_to_end=Percentiles(),
+        inside=Percentiles(),
+        loss_percent=0.0,
+        nines=None,
+        behind_seconds=0.0,
+        behind=False,
+        open_alarms=0,
+    ),
+    "/v1/minutes": [_CARD],
+    "/v1/minutes/*": _CARD,
+    "/v1/days/*": DayCard(tenant="0", day="2026-01-31"),
+    "/v1/calendar": [DayMark(day="2026-01-31", nines=None, spent=0, minutes=1, lost=0)],
+    "/v1/events/*": EventSearch(places=[], complete=True),
+    "/v1/*": [],
+}
+"""What observe says of every tenant."""
 
 
 def _found(api: ApiProcess, folder: Path, token: str | None, examples: int) -> str:
@@ -61,6 +85,7 @@ def api(
         scripted_observe() as observe,
         running_api(folder, dynamodb_local, bootstrap=configured, observe_url=observe.url) as process,
     ):
+        observe.replies = METER
         yield process
 
 
@@ -81,6 +106,7 @@ def test_every_answer_to_very_many_requests_is_declared(
     topics: str, dynamodb_local: str, tmp_path: Path
 ) -> None:
     with scripted_observe() as observe:
+        observe.replies = METER
         api = ApiProcess(tmp_path, dynamodb_local, bootstrap=topics, observe_url=observe.url)
         try:
             _filled(api)

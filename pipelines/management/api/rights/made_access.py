@@ -6,26 +6,19 @@ depend on. So whoever removes a member sees what lives on, and may end it in the
 
 from collections.abc import Collection, Iterable
 
-from msgspec import Struct
-
 from pipelines.management.api.rights.member_store import MemberStore
 from pipelines.management.api.rights.permissions import Role, may_grant
 from pipelines.management.api.rights.teams import Invitation
 from pipelines.management.api.rights.token_store import TokenStore
 from pipelines.management.api.rights.tokens import Token, is_expired
+from shared.contracts.api_answers.access import LeftAccess
 
 
-class MadeAccess(Struct, frozen=True, kw_only=True):
+class MadeAccess(LeftAccess, frozen=True, kw_only=True):
     """Tokens and invitations that a member made, directly or by tokens that it made."""
 
     tokens: list[Token]
-    """Valid ones."""
-
     invitations: list[Invitation]
-    """Open ones."""
-
-    revoked: bool
-    """Whether they are ended; False: they go on working."""
 
 
 class MadeAccessFinder:

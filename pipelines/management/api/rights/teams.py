@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from pipelines.management.api.rights.permissions import Role, higher
+from shared.contracts.api_answers.access import InvitationView, MembershipView, MemberView
 
 MOST_MEMBERS: Final = 200
 """Of a tenant: they are one item of the table, which each request of a member reads."""
@@ -15,20 +16,10 @@ MOST_INVITATIONS: Final = 200
 """Of a tenant, open at a time."""
 
 
-class Member(Struct, frozen=True, kw_only=True):
-    """A person with a role in a tenant."""
-
-    id: str
-    """Of the person, or of the personal token."""
+class Member(MemberView, frozen=True, kw_only=True):
+    """A member as the table has it."""
 
     role: Role
-    label: str
-    since_ms: int
-    invited_by: str
-    issuer: str | None = None
-    """Who signs the person in; None for one with a personal token."""
-
-    subject: str | None = None
     token_key: str | None = None
     """Sort key of the personal token."""
 
@@ -40,22 +31,15 @@ class Team(Struct, frozen=True, kw_only=True):
     members: Mapping[str, Member] = {}
 
 
-class Invitation(Struct, frozen=True, kw_only=True):
+class Invitation(InvitationView, frozen=True, kw_only=True):
     """An invitation's row in the table; the text is known to the invited only."""
 
-    id: str
-    tenant: str
     role: Role
-    label: str
-    made_ms: int
-    made_by: str
-    expires_ms: int
 
 
-class Membership(Struct, frozen=True):
+class Membership(MembershipView, frozen=True):
     """A role in a tenant."""
 
-    tenant: str
     role: Role
 
 

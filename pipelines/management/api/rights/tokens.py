@@ -4,9 +4,8 @@ import hashlib
 import secrets
 from typing import Final
 
-from msgspec import Struct
-
 from pipelines.management.api.rights.permissions import Role
+from shared.contracts.api_answers.access import TokenView
 
 TOKENS: Final = "tokens#"
 PREFIX: Final = "hifi_"
@@ -15,23 +14,10 @@ _SHOWN: Final = 4
 DAY_MS: Final = 86_400_000
 
 
-class Token(Struct, frozen=True, kw_only=True):
+class Token(TokenView, frozen=True, kw_only=True):
     """A token's row in the table."""
 
-    id: str
     role: Role
-    tenant: str | None
-    """None: an operator's."""
-
-    label: str
-    last_four: str
-    made_ms: int
-    made_by: str
-    expires_ms: int | None
-    """Epoch milliseconds; None is never."""
-
-    member: bool = False
-    """A member's personal token: its role is the member's, who is listed and removed among the members."""
 
 
 def digest(text: str) -> str:

@@ -8,18 +8,24 @@ from pipelines.management.api.rights.access import Access
 from pipelines.management.api.rights.permissions import Action
 from shared.connectors.registry import SPECS
 from shared.connectors.schema import options_schema
+from shared.contracts.api_answers.documents import Connector
+from shared.contracts.api_answers.pages import Page
 
 
 def connector_routes(access: Access) -> APIRouter:
     """The route."""
     router = APIRouter()
-    items = [
-        {"name": name, "description": spec.description, "options": options_schema(spec)}
+    found = [
+        Connector(name=name, description=spec.description, options=dict(options_schema(spec)))
         for name, spec in sorted(SPECS.items())
     ]
 
-    @router.get("/v1/connectors", dependencies=[Depends(access.guard(Action.READ))], **route(200))
+    @router.get(
+        "/v1/connectors",
+        dependencies=[Depends(access.guard(Action.READ))],
+        **route(200, answers=[Page[Connector]]),
+    )
     def connectors() -> Response:
-        return views.json_response({"items": items})
+        return views.json_response(Page(items=found))
 
     return router

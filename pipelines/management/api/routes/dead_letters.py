@@ -15,6 +15,7 @@ from pipelines.management.api.problems import not_found
 from pipelines.management.api.rights.access import Access, body_reader
 from pipelines.management.api.rights.permissions import Action
 from pipelines.management.api.routes.documents import decoded
+from shared.contracts.api_answers.dead_letters import Letter, LetterPage, ReplayCounts, WholeLetter
 from shared.contracts.document_items import DocumentKey
 from shared.contracts.documents import Pipe
 from shared.contracts.timestamps import parse_time
@@ -25,7 +26,9 @@ from shared.dead_letters.search import Position, position_text, read_position
 _ROOT: Final = "/v1/tenants/{tenant}/dead-letters"
 
 
-class _Conditions(Struct, frozen=True, forbid_unknown_fields=True):
+class LetterConditions(Struct, frozen=True, forbid_unknown_fields=True):
+    """Conditions on dead letters; those that are null do not apply. Times are RFC 3339."""
+
     pipe: str | None = None
     destination: str | None = None
     reason: str | None = None
@@ -33,9 +36,11 @@ class _Conditions(Struct, frozen=True, forbid_unknown_fields=True):
     until: str | None = None
 
 
-class _Replay(Struct, frozen=True, forbid_unknown_fields=True):
+class ReplayRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """Dead letters by their names, `partition/offset`, or by conditions."""
+
     letters: Annotated[list[str], Meta(min_length=1, max_length=requests.MOST_LISTED)] | None = None
-    filter: _Conditions | None = None
+    filter: LetterConditions | None = None
     limit: Annotated[int, Meta(ge=1, le=MOST_REPLAYED)] = MOST_REPLAYED
     cursor: str | None = None
 
@@ -52,7 +57,7 @@ def dead_letter_routes(
 
 
 def _add_list(router: APIRouter, letters: DeadLetters, documents: Documents, access: Access) -> None:
-    @router.get(_ROOT, dependencies=[Depends(access.guard(Action.READ))], **route(200))
+    @router.get(_ROOT, dependencies=[Depends(access.guard(Action.READ))], **route(200, answers=[LetterPage]))
     def listing(
         tenant: str,
         conditions: Annotated[Filter, Depends(_asked)],
@@ -68,14 +73,14 @@ def _add_list(router: APIRouter, letters: DeadLetters, documents: Documents, acc
         )
         with letters.turn(tenant):
             page, replayed = letters.page(_leads_to(documents, tenant), wanted)
-        items = [_in_short(letter, replayed) for letter in page.letters]
-        return views.json_response({"items": items, **_further(page.following, cut=page.cut)})
+        items = [Letter(**_in_short(letter, replayed)) for letter in page.letters]
+        return views.json_response(LetterPage(items=items, next=_cursor(page.following), cut=page.cut))
 
 
 def _add_one(router: APIRouter, letters: DeadLetters, documents: Documents, access: Access) -> None:
     path = _ROOT + "/{partition}/{offset}"
 
-    @router.get(path, dependencies=[Depends(access.guard(Action.READ))], **route(200))
+    @router.get(path, dependencies=[Depends(access.guard(Action.READ))], **route(200, answers=[WholeLetter]))
     def whole(tenant: str, partition: str, offset: str) -> Response:
         place = reference(f"{partition}/{offset}")
         if place is None:
@@ -87,14 +92,16 @@ def _add_one(router: APIRouter, letters: DeadLetters, documents: Documents, acce
             raise not_found()
         letter, replayed = found
         shown = Leaving(_pipe(documents, tenant, letter.pipe)).shown(letter.value, letter.texts)
-        return views.json_response(_in_short(letter, replayed) | shown)
+        return views.json_response(WholeLetter(**_in_short(letter, replayed), **shown))
 
 
 def _add_replay(
     router: APIRouter, letters: DeadLetters, documents: Documents, access: Access, body_bytes: int
 ) -> None:
     @router.post(
-        _ROOT + "/replay", dependencies=[Depends(access.guard(Action.WRITE))], **route(200, body=True)
+        _ROOT + "/replay",
+        dependencies=[Depends(access.guard(Action.WRITE))],
+        **route(200, body=ReplayRequest, answers=[ReplayCounts]),
     )
     def replay(
         tenant: str,
@@ -103,17 +110,19 @@ def _add_replay(
         dry_run: Text = None,
     ) -> Response:
         dry = request.state.dry_run = requests.flag("dry_run", dry_run)
-        wanted = _wanted(tenant, decoded(_Replay, body))
+        wanted = _wanted(tenant, decoded(ReplayRequest, body))
         with letters.turn(tenant):
             done = letters.replay(_leads_to(documents, tenant), wanted, dry_run=dry)
         request.state.detail = f"{done.replayed} replayed, {done.replayed_before} replayed before"
-        counts = {
-            "dry_run": dry,
-            "matching": done.matching,
-            "replayed_before": done.replayed_before,
-            "replayed": done.replayed,
-        }
-        return views.json_response(counts | _further(done.following, cut=done.cut))
+        counts = ReplayCounts(
+            dry_run=dry,
+            matching=done.matching,
+            replayed_before=done.replayed_before,
+            replayed=done.replayed,
+            next=_cursor(done.following),
+            cut=done.cut,
+        )
+        return views.json_response(counts)
 
 
 def _asked(  # noqa: PLR0913, PLR0917  # the parameters of a list
@@ -124,11 +133,11 @@ def _asked(  # noqa: PLR0913, PLR0917  # the parameters of a list
     since: Text = None,
     until: Text = None,
 ) -> Filter:
-    conditions = _Conditions(pipe=pipe, destination=destination, reason=reason, since=since, until=until)
+    conditions = LetterConditions(pipe=pipe, destination=destination, reason=reason, since=since, until=until)
     return _filter(tenant, conditions, "")
 
 
-def _wanted(tenant: str, asked: _Replay) -> Wanted:
+def _wanted(tenant: str, asked: ReplayRequest) -> Wanted:
     if (asked.letters is None) == (asked.filter is None):
         raise wrong_request("", "names neither letters nor a filter, or both", "give `letters` or `filter`")
     if asked.letters is None:
@@ -143,7 +152,7 @@ def _wanted(tenant: str, asked: _Replay) -> Wanted:
     return Wanted(filter=Filter(tenant=tenant, places=known), limit=len(known))
 
 
-def _filter(tenant: str, asked: _Conditions, below: str) -> Filter:
+def _filter(tenant: str, asked: LetterConditions, below: str) -> Filter:
     return Filter(
         tenant=tenant,
         pipe=asked.pipe,
@@ -187,6 +196,5 @@ def _in_short(letter: DeadLetter, replayed: ReplayedLetters) -> dict[str, Any]:
     return said | named(letter.texts)
 
 
-def _further(following: Position | None, *, cut: bool) -> dict[str, Any]:
-    text = None if following is None else position_text(following)
-    return {"next": requests.cursor_of(text), "cut": cut}
+def _cursor(following: Position | None) -> str | None:
+    return requests.cursor_of(None if following is None else position_text(following))

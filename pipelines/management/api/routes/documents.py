@@ -20,6 +20,16 @@ from pipelines.management.api.rights.callers import Caller
 from pipelines.management.api.rights.permissions import Action
 from pipelines.management.api.rights.write_limits import WriteLimits
 from pipelines.management.api.rollouts import Rollouts
+from shared.contracts.api_answers.documents import (
+    Changes,
+    Json,
+    NewestSummary,
+    NewestVersion,
+    Version,
+    VersionSummary,
+    WrittenVersion,
+)
+from shared.contracts.api_answers.pages import Page
 from shared.contracts.document_items import MOST_CHANGES, Change, DocumentKey, StoredDocument, live_version
 
 Head = Annotated[str | None, Header()]
@@ -36,7 +46,9 @@ class Bundle(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     expected: dict[str, int] = {}
 
 
-class _Revert(Struct, frozen=True, forbid_unknown_fields=True):
+class RevertRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """The version whose document is to be there again."""
+
     version: int
 
 
@@ -72,7 +84,11 @@ def document_routes(
 def _add_reading(router: APIRouter, documents: Documents, rollouts: Rollouts, access: Access) -> None:
     guard = Depends(access.guard(Action.READ))
 
-    @router.get(_ROOT + "/{kind}", dependencies=[guard], **route(200))
+    @router.get(
+        _ROOT + "/{kind}",
+        dependencies=[guard],
+        **route(200, answers=[Page[NewestVersion], Page[NewestSummary]]),
+    )
     def listing(
         tenant: str, kind: Kind, limit: Text = None, cursor: Text = None, brief: Text = None
     ) -> Response:
@@ -86,14 +102,18 @@ def _add_reading(router: APIRouter, documents: Documents, rollouts: Rollouts, ac
         items = [views.newest(each, status) for each, status in zip(found, statuses, strict=True)]
         return views.listed(items, following)
 
-    @router.get(_ONE, dependencies=[guard], **route(200))
+    @router.get(_ONE, dependencies=[guard], **route(200, answers=[NewestVersion]))
     def document(tenant: str, kind: Kind, name: str) -> Response:
         found = documents.live(tenant, key_of(kind, name))
         (status,) = documents.statuses(tenant, [found])
-        shown = views.newest(found, status) | rollouts.shown(found)
+        shown = views.newest(found, status, rollouts.shown(found))
         return views.json_response(shown, headers=views.etag(found))
 
-    @router.get(_ONE + "/history", dependencies=[guard], **route(200))
+    @router.get(
+        _ONE + "/history",
+        dependencies=[guard],
+        **route(200, answers=[Page[Version], Page[VersionSummary]]),
+    )
     def history(  # noqa: PLR0913  # the parts of the request
         *,
         tenant: str,
@@ -106,7 +126,7 @@ def _add_reading(router: APIRouter, documents: Documents, rollouts: Rollouts, ac
         key, before, most = key_of(kind, name), requests.version_before(cursor), requests.limit(limit)
         if requests.flag("brief", brief):
             heads, following = documents.table.history_summaries(tenant, key, before, most)
-            items = list(map(views.summary, heads))
+            items: list[VersionSummary] | list[Version] = list(map(views.summary, heads))
         else:
             found, following = documents.table.history_page(tenant, key, before, most)
             items = list(map(views.version, found))
@@ -114,14 +134,14 @@ def _add_reading(router: APIRouter, documents: Documents, rollouts: Rollouts, ac
             raise not_found()
         return views.listed(items, following)
 
-    @router.get(_ONE + "/history/{version}", dependencies=[guard], **route(200))
+    @router.get(_ONE + "/history/{version}", dependencies=[guard], **route(200, answers=[Version]))
     def former(tenant: str, kind: Kind, name: str, version: str) -> Response:
         found = documents.at_version(tenant, key_of(kind, name), requests.version(version))
         return views.json_response(views.version(found))
 
 
 def _add_put(router: APIRouter, documents: Documents, access: Access, writes: WriteLimits, most: int) -> None:
-    @router.put(_ONE, **route(200, 201, 409, 412, 428, body=True))
+    @router.put(_ONE, **route(200, 201, 409, 412, 428, body=Json, answers=[WrittenVersion, Changes]))
     def put(  # noqa: PLR0913  # the parts of the request
         *,
         tenant: str,
@@ -143,16 +163,15 @@ def _add_put(router: APIRouter, documents: Documents, access: Access, writes: Wr
         if dry:
             return views.json_response(views.changes([key], done.versions, before, {}, dry_run=True))
         found = done.versions[0] if done.versions else documents.live(tenant, key)
-        made = {"write_key": done.keys[key]} if key in done.keys else {}
         status = HTTPStatus.CREATED if done.versions and not before[key] else HTTPStatus.OK
-        return views.json_response(views.version(found) | made, status, views.etag(found))
+        return views.json_response(views.written(found, done.keys.get(key)), status, views.etag(found))
 
 
 def _add_delete(router: APIRouter, documents: Documents, access: Access, writes: WriteLimits) -> None:
     guard = Depends(access.guard(Action.WRITE))
     permit = Depends(writes.permit, scope="function")
 
-    @router.delete(_ONE, dependencies=[guard, permit], **route(204, 200, 409, 412, 428))
+    @router.delete(_ONE, dependencies=[guard, permit], **route(204, 200, 409, 412, 428, answers=[Changes]))
     def delete(  # noqa: PLR0913  # the parts of the request
         *,
         tenant: str,
@@ -177,7 +196,7 @@ def _add_delete(router: APIRouter, documents: Documents, access: Access, writes:
 def _add_apply(
     router: APIRouter, documents: Documents, access: Access, writes: WriteLimits, most: int
 ) -> None:
-    @router.post(_ROOT + "/apply", **route(200, 409, 412, body=True))
+    @router.post(_ROOT + "/apply", **route(200, 409, 412, body=Bundle, answers=[Changes]))
     def apply(
         tenant: str,
         token: Annotated[Caller, Depends(access.guard(Action.WRITE))],
@@ -204,7 +223,9 @@ def _add_apply(
 def _add_revert(
     router: APIRouter, documents: Documents, access: Access, writes: WriteLimits, most: int
 ) -> None:
-    @router.post(_ONE + "/revert", **route(200, 409, 412, 428, body=True))
+    @router.post(
+        _ONE + "/revert", **route(200, 409, 412, 428, body=RevertRequest, answers=[Version, Changes])
+    )
     def revert(  # noqa: PLR0913  # the parts of the request
         *,
         tenant: str,
@@ -218,7 +239,7 @@ def _add_revert(
     ) -> Response:
         key, dry = key_of(kind, name), _dry(request, dry_run)
         asked = requests.condition(if_match, None)
-        wanted = _version(decoded(_Revert, body).version)
+        wanted = _version(decoded(RevertRequest, body).version)
         former = documents.table.get(tenant, key)
         if former is None:
             raise not_found()

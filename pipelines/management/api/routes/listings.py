@@ -10,23 +10,31 @@ from pipelines.management.api.documents import Documents
 from pipelines.management.api.rights.access import Access
 from pipelines.management.api.rights.member_store import MemberStore
 from pipelines.management.api.rights.permissions import Action
+from shared.contracts.api_answers.documents import NamedVersion, TenantEntry
+from shared.contracts.api_answers.pages import Page
 
 
 def listing_routes(documents: Documents, members: MemberStore, access: Access) -> APIRouter:
     """The routes."""
     router, table = APIRouter(), documents.table
 
-    @router.get("/v1/tenants", dependencies=[Depends(access.guard(Action.OPERATE))], **route(200))
+    @router.get(
+        "/v1/tenants",
+        dependencies=[Depends(access.guard(Action.OPERATE))],
+        **route(200, answers=[Page[TenantEntry]]),
+    )
     def tenants(limit: Text = None, cursor: Text = None) -> Response:
         most, after = requests.limit(limit), requests.after(cursor)
         catalogues = dict.fromkeys(members.tenants(), 0) | dict(table.catalogues())
         names = sorted(catalogues)
         names = names[bisect_right(names, after or "") :]
-        items = [{"tenant": name, "version": catalogues[name]} for name in names[:most]]
+        items = [TenantEntry(tenant=name, version=catalogues[name]) for name in names[:most]]
         return views.listed(items, names[most - 1] if len(names) > most else None)
 
     @router.get(
-        "/v1/tenants/{tenant}/documents", dependencies=[Depends(access.guard(Action.READ))], **route(200)
+        "/v1/tenants/{tenant}/documents",
+        dependencies=[Depends(access.guard(Action.READ))],
+        **route(200, answers=[Page[NamedVersion]]),
     )
     def everything(tenant: str, limit: Text = None, cursor: Text = None) -> Response:
         most, after = requests.limit(limit), requests.after_document(cursor)

@@ -3,10 +3,9 @@
 from http import HTTPStatus
 from typing import Annotated, Any, Final
 
-import msgspec
 from fastapi import APIRouter, Depends, Request, Response
 from msgspec import Meta, Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from pipelines.management.api import intent, requests, views
 from pipelines.management.api.declared import Text, route
@@ -26,6 +25,16 @@ from pipelines.management.api.rights.member_store import INVITATION_PREFIX, Memb
 from pipelines.management.api.rights.permissions import Action, Role, may_grant
 from pipelines.management.api.rights.teams import Member, Membership, NoMemberError, TeamError
 from pipelines.management.api.routes.documents import decoded
+from shared.contracts.api_answers.access import (
+    ChangedMember,
+    InvitationView,
+    LeftAccess,
+    MadeTenant,
+    MemberView,
+    NewInvitation,
+    Redeemed,
+)
+from shared.contracts.api_answers.pages import Page
 from shared.runtime.clock import Clock
 
 _TENANT = "/v1/tenants/{tenant}"
@@ -35,17 +44,23 @@ _DAYS: Final = 7.0
 _MOST_DAYS: Final = 30
 
 
-class _NewRole(Struct, frozen=True, forbid_unknown_fields=True):
+class RoleRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """A member's new role."""
+
     role: Role
 
 
-class _NewInvitation(Struct, frozen=True, forbid_unknown_fields=True):
+class InvitationRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """For whom an invitation is, and for how many days."""
+
     role: Role
     label: Annotated[str, Meta(min_length=1, max_length=100)]
     days: Annotated[float, Meta(gt=0, le=_MOST_DAYS)] = _DAYS
 
 
-class _Redemption(Struct, frozen=True, forbid_unknown_fields=True):
+class Redemption(Struct, frozen=True, forbid_unknown_fields=True):
+    """The text of an invitation."""
+
     invitation: Annotated[str, Meta(min_length=1, max_length=200)]
 
 
@@ -53,13 +68,15 @@ def tenant_routes(store: MemberStore, access: Access, clock: Clock) -> APIRouter
     """The route that makes a tenant."""
     router = APIRouter()
 
-    @router.put(_TENANT, **route(201, 200, 409))
+    @router.put(_TENANT, **route(201, 200, 409, answers=[MadeTenant]))
     def make(tenant: str, caller: Annotated[Caller, Depends(access.guard(Action.OPERATE))]) -> Response:
         intent.refuse_own(tenant)
         record = TenantRecord(made_ms=clock(), made_by=caller.signature)
         there = store.make_tenant(tenant, record)
         status = HTTPStatus.CREATED if there is None else HTTPStatus.OK
-        return views.json_response(msgspec.to_builtins(there or record) | {"tenant": tenant}, status)
+        made = there or record
+        answer = MadeTenant(tenant=tenant, made_ms=made.made_ms, made_by=made.made_by)
+        return views.json_response(answer, status)
 
     return router
 
@@ -71,7 +88,7 @@ def member_routes(
     router = APIRouter()
     manage = Depends(access.guard(Action.MEMBERS))
 
-    @router.get(_TENANT + "/members", dependencies=[manage], **route(200))
+    @router.get(_TENANT + "/members", dependencies=[manage], **route(200, answers=[Page[MemberView]]))
     def members(tenant: str, limit: Text = None, cursor: Text = None) -> Response:
         found = sorted(store.team(tenant).members.values(), key=lambda each: (each.since_ms, each.id))
         page, following = views.page_of(found, lambda each: each.id, limit, cursor)
@@ -107,7 +124,7 @@ def _add_changes(
 ) -> None:
     """The route that gives a member another role."""
 
-    @router.put(_MEMBER, **route(200, 409, body=True))
+    @router.put(_MEMBER, **route(200, 409, body=RoleRequest, answers=[ChangedMember]))
     def change(  # noqa: PLR0913, PLR0917  # what the request has
         tenant: str,
         member: str,
@@ -116,7 +133,7 @@ def _add_changes(
         body: Annotated[bytes, Depends(body_reader(body_bytes))],
         revoke: Text = None,
     ) -> Response:
-        asked: _NewRole = decoded(_NewRole, body)
+        asked: RoleRequest = decoded(RoleRequest, body)
         ends = requests.flag("revoke", revoke)
         _refuse_role(caller, asked.role)
         try:
@@ -125,13 +142,13 @@ def _add_changes(
             raise _refusal(error) from None
         request.state.detail = f"{changed.label}: {changed.role}"
         left = outliving.left(tenant, member, changed.role, revoke=ends)
-        return views.json_response(_shown(changed) | msgspec.to_builtins(left))
+        return views.json_response(ChangedMember(**asdict(_shown(changed)), **asdict(left)))
 
 
 def _add_removal(router: APIRouter, store: MemberStore, outliving: _Outliving, manage: Any) -> None:
     """The route that removes a member."""
 
-    @router.delete(_MEMBER, **route(200, 409))
+    @router.delete(_MEMBER, **route(200, 409, answers=[LeftAccess]))
     def remove(
         tenant: str,
         member: str,
@@ -158,19 +175,19 @@ def invitation_routes(store: MemberStore, access: Access, clock: Clock, body_byt
     router = APIRouter()
     manage = Depends(access.guard(Action.MEMBERS))
 
-    @router.get(_INVITATIONS, dependencies=[manage], **route(200))
+    @router.get(_INVITATIONS, dependencies=[manage], **route(200, answers=[Page[InvitationView]]))
     def invitations(tenant: str, limit: Text = None, cursor: Text = None) -> Response:
         found = store.invitations(tenant, clock())
         return views.listed(*views.page_of(found, lambda each: each.id, limit, cursor))
 
-    @router.post(_INVITATIONS, **route(201, 409, body=True))
+    @router.post(_INVITATIONS, **route(201, 409, body=InvitationRequest, answers=[NewInvitation]))
     def invite(
         tenant: str,
         request: Request,
         caller: Annotated[Caller, manage],
         body: Annotated[bytes, Depends(body_reader(body_bytes))],
     ) -> Response:
-        asked: _NewInvitation = decoded(_NewInvitation, body)
+        asked: InvitationRequest = decoded(InvitationRequest, body)
         intent.refuse_own(tenant)
         _refuse_role(caller, asked.role)
         by, now = caller.signature, clock()
@@ -181,7 +198,7 @@ def invitation_routes(store: MemberStore, access: Access, clock: Clock, body_byt
         except TeamError as error:
             raise _refusal(error) from None
         request.state.detail = f"{made.id}: {made.role}"
-        return views.json_response(msgspec.to_builtins(made) | {"invitation": text}, HTTPStatus.CREATED)
+        return views.json_response(NewInvitation(**asdict(made), invitation=text), HTTPStatus.CREATED)
 
     @router.delete(_INVITATIONS + "/{invitation}", dependencies=[manage], **route(204))
     def withdraw(tenant: str, invitation: str) -> Response:
@@ -209,7 +226,7 @@ def redeem_route(
         refuse_wrong_parameters(request)
         return None
 
-    @router.post("/v1/invitations/redeem", **route(200, 201, 409, body=True))
+    @router.post("/v1/invitations/redeem", **route(200, 201, 409, body=Redemption, answers=[Redeemed]))
     def redeem(
         request: Request,
         caller: Annotated[Caller | None, Depends(person)],
@@ -238,8 +255,9 @@ def _with_token(store: MemberStore, request: Request, now_ms: int) -> Response:
     request.state.caller = Caller(
         id=token.id, label=token.label, role=token.role, tenant=token.tenant, expires_ms=None
     )
-    member = {"id": token.id, "label": token.label, "tenant": token.tenant, "role": token.role}
-    return views.json_response(member | {"token": text}, HTTPStatus.CREATED)
+    assert token.tenant is not None  # a member's
+    member = Redeemed(id=token.id, label=token.label, tenant=token.tenant, role=token.role, token=text)
+    return views.json_response(member, HTTPStatus.CREATED)
 
 
 def _bound(store: MemberStore, request: Request, caller: Caller, body: bytes, now_ms: int) -> Response:
@@ -249,21 +267,20 @@ def _bound(store: MemberStore, request: Request, caller: Caller, body: bytes, no
             HTTPStatus.FORBIDDEN,
             "an invitation is for a person: sign in, or without an issuer send it as the bearer itself",
         )
-    asked: _Redemption = decoded(_Redemption, body)
+    asked: Redemption = decoded(Redemption, body)
     found: Membership | None = store.admit(asked.invitation, caller.person, now_ms)
     if found is None:
         raise ProblemError(
             HTTPStatus.NOT_FOUND, "the invitation is unknown, used, withdrawn or expired; ask for another"
         )
     request.state.caller = replace(caller, role=found.role, tenant=found.tenant, stranger=False)
-    member = {"id": caller.id, "label": caller.label, "tenant": found.tenant, "role": found.role}
-    return views.json_response(member | {"token": None})
+    member = Redeemed(id=caller.id, label=caller.label, tenant=found.tenant, role=found.role, token=None)
+    return views.json_response(member)
 
 
-def _shown(member: Member) -> dict[str, Any]:
+def _shown(member: Member) -> MemberView:
     """A member as others see it."""
-    fields = ("id", "role", "label", "since_ms", "invited_by", "issuer", "subject")
-    return {name: getattr(member, name) for name in fields}
+    return MemberView(**{name: getattr(member, name) for name in MemberView.__struct_fields__})
 
 
 def _ended(left: MadeAccess) -> str:

@@ -12,6 +12,10 @@ from pipelines.management.api.observe_client import ObserveClient
 from pipelines.management.api.problems import NotBegunError, busy, tenant_busy
 from pipelines.management.api.rights.access import Access
 from pipelines.management.api.rights.permissions import Action
+from shared.contracts.alarms import Alarm
+from shared.contracts.destination_health import DestinationHealth
+from shared.contracts.scorecard import DayCard, DayMark, EventSearch, MinuteCard, Now
+from shared.contracts.skew import FieldSkew
 from shared.runtime.concurrency_limit import TenantConcurrencyLimit
 
 AT_ONCE: Final = 8
@@ -48,11 +52,11 @@ def meter_routes(observe: ObserveClient, access: Access) -> APIRouter:
     def answer(tenant: str, path: str, **query: str | None) -> Response:
         return passed_on(observe.get, tenant, path, query)
 
-    @router.get(_ROOT + "/now", **route(200))
+    @router.get(_ROOT + "/now", **route(200, answers=[Now]))
     def now(tenant: str) -> Response:
         return answer(tenant, "/v1/now")
 
-    @router.get(_ROOT + "/minutes", **route(200))
+    @router.get(_ROOT + "/minutes", **route(200, answers=[list[MinuteCard]]))
     def minutes(
         tenant: str,
         first: Annotated[str | None, Query(alias="from")] = None,
@@ -60,31 +64,31 @@ def meter_routes(observe: ObserveClient, access: Access) -> APIRouter:
     ) -> Response:
         return answer(tenant, "/v1/minutes", **{"from": first, "to": last})
 
-    @router.get(_ROOT + "/minutes/{minute}", **route(200))
+    @router.get(_ROOT + "/minutes/{minute}", **route(200, answers=[MinuteCard]))
     def minute(tenant: str, minute: str) -> Response:
         return answer(tenant, f"/v1/minutes/{quote(minute, safe='')}")
 
-    @router.get(_ROOT + "/days/{day}", **route(200))
+    @router.get(_ROOT + "/days/{day}", **route(200, answers=[DayCard]))
     def day(tenant: str, day: str) -> Response:
         return answer(tenant, f"/v1/days/{quote(day, safe='')}")
 
-    @router.get(_ROOT + "/calendar", **route(200))
+    @router.get(_ROOT + "/calendar", **route(200, answers=[list[DayMark]]))
     def calendar(tenant: str, days: Text = None) -> Response:
         return answer(tenant, "/v1/calendar", days=days)
 
-    @router.get(_ROOT + "/destinations", **route(200))
+    @router.get(_ROOT + "/destinations", **route(200, answers=[list[DestinationHealth]]))
     def destinations(tenant: str) -> Response:
         return answer(tenant, "/v1/destinations")
 
-    @router.get(_ROOT + "/skew", **route(200))
+    @router.get(_ROOT + "/skew", **route(200, answers=[list[FieldSkew]]))
     def skew(tenant: str) -> Response:
         return answer(tenant, "/v1/skew")
 
-    @router.get(_ROOT + "/alarms", **route(200))
+    @router.get(_ROOT + "/alarms", **route(200, answers=[list[Alarm]]))
     def alarms(tenant: str, is_open: Annotated[str | None, Query(alias="open")] = None) -> Response:
         return answer(tenant, "/v1/alarms", open=is_open)
 
-    @router.get(_ROOT + "/events/{event_id:path}", **route(200))
+    @router.get(_ROOT + "/events/{event_id:path}", **route(200, answers=[EventSearch]))
     def event(tenant: str, event_id: str, since: Text = None) -> Response:
         with searches.permit(tenant):
             path = f"/v1/events/{quote(event_id, safe='')}"

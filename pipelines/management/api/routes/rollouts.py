@@ -13,10 +13,13 @@ from pipelines.management.api.rights.permissions import Action
 from pipelines.management.api.rights.write_limits import WriteLimits
 from pipelines.management.api.rollouts import Rollouts
 from pipelines.management.api.routes.documents import decoded, key_of
+from shared.contracts.api_answers.documents import RolloutAnswer
 from shared.contracts.rollouts import RolloutAction
 
 
-class _Asked(Struct, frozen=True, forbid_unknown_fields=True):
+class RolloutRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a ramp-up is to do."""
+
     action: RolloutAction
 
 
@@ -29,7 +32,7 @@ def rollout_routes(
     @router.post(
         "/v1/tenants/{tenant}/pipes/{name}/rollout",
         dependencies=[Depends(access.guard(Action.WRITE))],
-        **route(200, 409, body=True),
+        **route(200, 409, body=RolloutRequest, answers=[RolloutAnswer]),
     )
     def rollout(
         tenant: str,
@@ -37,10 +40,10 @@ def rollout_routes(
         body: Annotated[bytes, Depends(writes.body(body_bytes), scope="function")],
         request: Request,
     ) -> Response:
-        asked: _Asked = decoded(_Asked, body)
+        asked: RolloutRequest = decoded(RolloutRequest, body)
         found = documents.live(tenant, key_of("pipes", name))
         done = rollouts.request(found, asked.action)
         request.state.detail = asked.action.value
-        return views.json_response(done)
+        return views.json_response(RolloutAnswer(rollout=done))
 
     return router

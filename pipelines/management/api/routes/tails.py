@@ -26,6 +26,7 @@ def tail_routes(feed: TailFeed, documents: Documents, access: Access) -> APIRout
     @router.get(
         "/v1/tenants/{tenant}/pipes/{name}/tail",
         dependencies=[Depends(access.guard(Action.READ))],
+        response_class=EventStream,
         **route(200),
     )
     async def tail(tenant: str, name: str, request: Request) -> Response:

@@ -3,16 +3,16 @@
 from http import HTTPStatus
 from typing import Annotated, Any, Final
 
-import msgspec
 from fastapi import APIRouter, Depends, Request, Response
 from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
 from pipelines.management.api import intent, requests, views
 from pipelines.management.api.declared import Text, route
 from pipelines.management.api.intent import wrong_request
 from pipelines.management.api.problems import ProblemError, not_found
 from pipelines.management.api.rights.access import Access, Guard, body_reader
-from pipelines.management.api.rights.audit import AuditLog
+from pipelines.management.api.rights.audit import AuditLog, AuditRow
 from pipelines.management.api.rights.authentication import Authentication
 from pipelines.management.api.rights.callers import Caller
 from pipelines.management.api.rights.permissions import Action, Role, may_grant
@@ -21,6 +21,9 @@ from pipelines.management.api.rights.token_store import TokensFullError, TokenSt
 from pipelines.management.api.rights.write_limits import WriteLimits
 from pipelines.management.api.routes.documents import decoded
 from pipelines.management.api.source_keys import SourceKeys
+from shared.contracts.api_answers.access import Identity, NewKey, NewToken, TokenView
+from shared.contracts.api_answers.pages import Page
+from shared.contracts.write_keys import WriteKey
 from shared.runtime.clock import Clock
 
 Label = Annotated[str, Meta(min_length=1, max_length=100)]
@@ -34,11 +37,15 @@ _TENANT: Final[dict[str, Any]] = {
 _TOKENS = "/v1/tenants/{tenant}/tokens"
 
 
-class _NewKey(Struct, frozen=True, forbid_unknown_fields=True):
+class KeyRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a new write key is for."""
+
     label: Label
 
 
-class _NewToken(Struct, frozen=True, forbid_unknown_fields=True):
+class TokenRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a new token may, what it is for, and for how many days; null is for ever."""
+
     role: Role
     label: Label
     days: Annotated[float, Meta(gt=0, le=3_650)] | None = None
@@ -49,21 +56,23 @@ def key_routes(source_keys: SourceKeys, access: Access, writes: WriteLimits, bod
     router = APIRouter()
     writer = Depends(access.guard(Action.WRITE))
 
-    @router.get(_KEYS, dependencies=[Depends(access.guard(Action.READ))], **route(200))
+    @router.get(
+        _KEYS, dependencies=[Depends(access.guard(Action.READ))], **route(200, answers=[Page[WriteKey]])
+    )
     def keys(tenant: str, name: str, limit: Text = None, cursor: Text = None) -> Response:
         found = source_keys.listed(tenant, _name(name))
         return views.listed(*views.page_of(found, lambda key: key.id, limit, cursor))
 
-    @router.post(_KEYS, **route(201, 409, 412, body=True))
+    @router.post(_KEYS, **route(201, 409, 412, body=KeyRequest, answers=[NewKey]))
     def make(
         tenant: str,
         name: str,
         token: Annotated[Caller, writer],
         body: Annotated[bytes, Depends(writes.body(body_bytes), scope="function")],
     ) -> Response:
-        label = decoded(_NewKey, body).label
+        label = decoded(KeyRequest, body).label
         text, key = source_keys.add(tenant, _name(name), label, by=token.signature)
-        return views.json_response(msgspec.to_builtins(key) | {"key": text}, HTTPStatus.CREATED)
+        return views.json_response(NewKey(**asdict(key), key=text), HTTPStatus.CREATED)
 
     @router.delete(
         _KEYS + "/{key}",
@@ -77,24 +86,11 @@ def key_routes(source_keys: SourceKeys, access: Access, writes: WriteLimits, bod
     return router
 
 
-class _Identity(Struct, frozen=True, kw_only=True):
-    """Who a caller is."""
-
-    id: str
-    label: str
-    role: Role | None
-    tenant: str | None
-    expires_ms: int | None
-    last_four: str | None
-    issuer: str | None
-    tenants: list[Membership]
-
-
-def _identity(caller: Caller, tenants: list[Membership]) -> _Identity:
+def _identity(caller: Caller, tenants: list[Membership]) -> Identity:
     """Role and tenant are the operator's, or those of the only tenant; None with several or none."""
     only = tenants[0] if len(tenants) == 1 else None
     operator = caller.role is Role.OPERATOR
-    return _Identity(
+    return Identity(
         id=caller.id,
         label=caller.label,
         role=caller.role if operator else only.role if only else None,
@@ -112,7 +108,7 @@ def token_routes(
     """Routes of tokens: of a tenant, and of operators; and the one that says who a caller is."""
     router = APIRouter()
 
-    @router.get("/v1/whoami", **route(200))
+    @router.get("/v1/whoami", **route(200, answers=[Identity]))
     def whoami(caller: Annotated[Caller, Depends(access.guard(Action.KNOW))]) -> Response:
         return views.json_response(_identity(caller, authentication.memberships(caller)))
 
@@ -138,7 +134,7 @@ def _add_tokens(  # noqa: PLR0913  # what the routes need
         token: Annotated[Caller, allowed],
         body: Annotated[bytes, Depends(body_reader(most))],
     ) -> Response:
-        asked: _NewToken = decoded(_NewToken, body)
+        asked: TokenRequest = decoded(TokenRequest, body)
         tenant = request.path_params.get("tenant")
         if tenant is not None:
             intent.refuse_own(tenant)
@@ -149,7 +145,7 @@ def _add_tokens(  # noqa: PLR0913  # what the routes need
             )
         except TokensFullError as error:
             raise ProblemError(HTTPStatus.CONFLICT, str(error)) from None
-        return views.json_response(msgspec.to_builtins(made) | {"token": text}, HTTPStatus.CREATED)
+        return views.json_response(NewToken(**asdict(made), token=text), HTTPStatus.CREATED)
 
     def revoke(request: Request, token_id: str) -> Response:
         if store.revoke(request.path_params.get("tenant"), token_id, clock()) is None:
@@ -157,9 +153,14 @@ def _add_tokens(  # noqa: PLR0913  # what the routes need
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     router.add_api_route(
-        path, listing, methods=["GET"], dependencies=[allowed], **route(200, parameters=where)
+        path,
+        listing,
+        methods=["GET"],
+        dependencies=[allowed],
+        **route(200, answers=[Page[TokenView]], parameters=where),
     )
-    router.add_api_route(path, make, methods=["POST"], **route(201, 409, body=True, parameters=where))
+    made = route(201, 409, body=TokenRequest, answers=[NewToken], parameters=where)
+    router.add_api_route(path, make, methods=["POST"], **made)
     router.add_api_route(
         path + "/{token_id}",
         revoke,
@@ -178,12 +179,18 @@ def audit_routes(log: AuditLog, access: Access) -> APIRouter:
         return views.listed(rows, following)
 
     @router.get(
-        "/v1/tenants/{tenant}/audit", dependencies=[Depends(access.guard(Action.AUDIT))], **route(200)
+        "/v1/tenants/{tenant}/audit",
+        dependencies=[Depends(access.guard(Action.AUDIT))],
+        **route(200, answers=[Page[AuditRow]]),
     )
     def audit(tenant: str, limit: Text = None, cursor: Text = None) -> Response:
         return page(tenant, limit, cursor)
 
-    @router.get("/v1/audit", dependencies=[Depends(access.guard(Action.OPERATE))], **route(200))
+    @router.get(
+        "/v1/audit",
+        dependencies=[Depends(access.guard(Action.OPERATE))],
+        **route(200, answers=[Page[AuditRow]]),
+    )
     def audit_of_operators(limit: Text = None, cursor: Text = None) -> Response:
         return page(None, limit, cursor)
 

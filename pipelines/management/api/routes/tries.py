@@ -21,7 +21,10 @@ from pipelines.management.api.rollouts import Rollouts
 from shared.cloudevents.events import RequestContext, read_cloudevent
 from shared.cloudevents.json_validation import PARSE_ERRORS
 from shared.cloudevents.refusal import Refusal
-from shared.contracts.api_answers import FieldError
+from shared.contracts.api_answers.events import Value
+from shared.contracts.api_answers.pages import Page
+from shared.contracts.api_answers.problems import FieldError
+from shared.contracts.api_answers.tries import Attempt
 from shared.contracts.document_items import DocumentKey
 from shared.contracts.documents import Destination, Pipe
 from shared.contracts.egress_policy import EgressPolicy
@@ -46,8 +49,10 @@ _UNSAVED: Final = "unsaved"
 _NO_ID: Final = "unused"
 
 
-class _Asked(Struct, frozen=True, forbid_unknown_fields=True):
-    event: Raw
+class TryRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """An event, and a pipe to try it on: its name, one that is not saved, or none for all of a source."""
+
+    event: Value
     source: str | None = None
     pipe: str | dict[str, Any] | None = None
 
@@ -64,7 +69,7 @@ def try_routes(
     @router.post(
         "/v1/tenants/{tenant}/try",
         dependencies=[Depends(access.guard(Action.READ))],
-        **route(200, body=True),
+        **route(200, body=TryRequest, answers=[Page[Attempt]]),
     )
     def attempt(
         tenant: str,
@@ -85,7 +90,7 @@ def _answer(  # noqa: PLR0913, PLR0917  # what is read, what is asked, and the t
     documents: Documents,
     as_open: Callable[[Pipe], Pipe],
     tenant: str,
-    asked: _Asked,
+    asked: TryRequest,
     page: tuple[int, str | None],
     now_ms: int,
 ) -> Response:
@@ -103,10 +108,10 @@ def _answer(  # noqa: PLR0913, PLR0917  # what is read, what is asked, and the t
     return views.listed(items, None)
 
 
-def _asked(body: bytes) -> _Asked:
+def _asked(body: bytes) -> TryRequest:
     """The request; its event stays as it was sent, and how deep that nests is checked with it."""
     try:
-        asked = msgspec.json.decode(body, type=_Asked)
+        asked = msgspec.json.decode(body, type=TryRequest)
     except msgspec.ValidationError as error:
         raise intent.wrong_body(error) from None
     except PARSE_ERRORS as error:
@@ -116,7 +121,7 @@ def _asked(body: bytes) -> _Asked:
     return asked
 
 
-def _event(asked: _Asked, now_ms: int) -> PreviewEvent:
+def _event(asked: TryRequest, now_ms: int) -> PreviewEvent:
     """The event, if collect would take it."""
     context = RequestContext.at(now_ms, asked.source or _UNSAVED, lambda: _NO_ID)
     found = read_cloudevent(bytes(asked.event), context)
@@ -128,7 +133,7 @@ def _event(asked: _Asked, now_ms: int) -> PreviewEvent:
 
 
 def _chosen(
-    documents: Documents, tenant: str, asked: _Asked, after: str | None
+    documents: Documents, tenant: str, asked: TryRequest, after: str | None
 ) -> tuple[Iterable[Pipe], Callable[[str], Destination | None]]:
     """The pipes to try behind a name, in order of name, and the tenant's destinations by name."""
     destination = _destinations(documents, tenant)
@@ -175,7 +180,7 @@ def _saved(documents: Documents, tenant: str, name: str) -> Pipe:
     return found.document
 
 
-def _unsaved(tenant: str, asked: _Asked) -> Pipe:
+def _unsaved(tenant: str, asked: TryRequest) -> Pipe:
     """The pipe that the request holds; it may leave out its name, and the source if the request names one."""
     assert isinstance(asked.pipe, dict)
     raw = ({} if asked.source is None else {"source": asked.source}) | asked.pipe

@@ -7,7 +7,7 @@ import msgspec
 from msgspec.structs import replace
 
 from pipelines.management.console.api_client import Document
-from shared.contracts.api_answers import FieldError
+from shared.contracts.api_answers.problems import FieldError
 from shared.contracts.limits import MAX_DOCUMENT_BYTES
 from shared.contracts.yaml_bounds import YamlError
 from shared.documents.yaml_loader import Section, sections

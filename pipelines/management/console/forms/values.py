@@ -9,7 +9,7 @@ from pipelines.management.console.api_client import Document
 from pipelines.management.console.forms.fields import Field, Shape
 from pipelines.management.console.forms.typed_text import TypedError, check_size, one_value
 from pipelines.management.console.forms.yaml_text import written
-from shared.contracts.api_answers import FieldError
+from shared.contracts.api_answers.problems import FieldError
 
 Texts = dict[str, str | bool | None]
 Typed = Mapping[str, str | bool | None]

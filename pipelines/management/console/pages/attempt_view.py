@@ -6,10 +6,11 @@ from typing import Final
 from msgspec import Raw
 
 from pipelines.management.console import formatting
-from pipelines.management.console.attempt import NOTHING, Attempt
 from pipelines.management.console.forms.values import sentence
 from pipelines.management.console.html import Markup, joined, tag
 from pipelines.management.console.panels.base import badge
+from shared.contracts.api_answers.events import NOTHING
+from shared.contracts.api_answers.tries import Attempt
 
 _SHOWN: Final = 100_000
 """Characters of an event."""

@@ -5,10 +5,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from nicegui import ui
 
 from pipelines.management.console import formatting
-from pipelines.management.console.api_client import NEW, Version, if_match
+from pipelines.management.console.api_client import NEW, if_match
 from pipelines.management.console.html import Markup, joined, tag
 from pipelines.management.console.pages.frame import button
 from pipelines.management.console.panels.base import write
+from shared.contracts.api_answers.documents import Version
 
 
 def show_conflict(

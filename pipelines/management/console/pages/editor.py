@@ -14,7 +14,6 @@ from pipelines.management.console.api_client import (
     Document,
     ProblemError,
     Schema,
-    Version,
     if_match,
 )
 from pipelines.management.console.forms.typed_text import TypedError
@@ -28,7 +27,8 @@ from pipelines.management.console.pages.frame import agreed, button, show_key
 from pipelines.management.console.pages.text_view import TextView
 from pipelines.management.console.pages.visit import KINDS, Visit, refusal
 from pipelines.management.console.panels.base import write
-from shared.contracts.api_answers import FieldError
+from shared.contracts.api_answers.documents import Version, WrittenVersion
+from shared.contracts.api_answers.problems import FieldError
 
 
 class Choices(Struct, frozen=True, kw_only=True):
@@ -102,7 +102,7 @@ class Editor:
         elif error.status != HTTPStatus.UNAUTHORIZED:
             await self.show_errors([FieldError(pointer="", detail=refusal(error))])
 
-    async def _saved(self, saved: Version, name: str) -> None:
+    async def _saved(self, saved: WrittenVersion, name: str) -> None:
         new, self._stored = self._stored is None, saved
         self._conflict.clear()
         if saved.write_key is not None:

@@ -15,7 +15,7 @@ from pipelines.management.console.api_client import Document, Schema
 from pipelines.management.console.forms.fields import OPTIONS, Field, Shape, document_fields
 from pipelines.management.console.forms.values import Texts, document_of, spread, typed
 from pipelines.management.console.forms.yaml_text import without_keys
-from shared.contracts.api_answers import FieldError
+from shared.contracts.api_answers.problems import FieldError
 from shared.contracts.documents import DEFAULT_CONNECTOR
 
 CONNECTOR: Final = "/connector"

@@ -5,13 +5,14 @@ from functools import partial
 from nicegui import ui
 
 from pipelines.management.console import formatting
-from pipelines.management.console.api_client import Document, ProblemError, VersionSummary
+from pipelines.management.console.api_client import Document, ProblemError
 from pipelines.management.console.forms.yaml_text import difference
 from pipelines.management.console.html import Markup, tag
 from pipelines.management.console.observe_client import UnreachableError
 from pipelines.management.console.pages.frame import agreed
 from pipelines.management.console.pages.visit import Visit, refusal
 from pipelines.management.console.panels.base import pickable, table, write
+from shared.contracts.api_answers.documents import VersionSummary
 
 
 class History:
@@ -59,7 +60,8 @@ class History:
 
     async def _document(self, version: int) -> Document | None:
         read = self._visit.account.version(self._visit.tenant, self._kind, self._name, version)
-        return (await self._visit.allowed(read)).document
+        found: Document | None = (await self._visit.allowed(read)).document
+        return found
 
     def _table(self, versions: list[VersionSummary]) -> Markup:
         may = self._visit.session.identity.writes

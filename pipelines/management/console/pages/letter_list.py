@@ -4,11 +4,12 @@ from nicegui import ui
 
 from pipelines.management.console import formatting
 from pipelines.management.console.html import Markup, joined, tag
-from pipelines.management.console.letters import CONDITIONS, Letter, LetterPage, LetterQuery
+from pipelines.management.console.letters import CONDITIONS, LetterQuery
 from pipelines.management.console.pages.frame import LETTERS, button, trail
 from pipelines.management.console.pages.replay import replayed
 from pipelines.management.console.pages.visit import Visit
 from pipelines.management.console.panels.base import pickable, table, write
+from shared.contracts.api_answers.dead_letters import Letter, LetterPage
 
 _HINTS = {"reason": "part of it", "since": "2026-01-31T12:00:00Z", "until": "2026-01-31T13:00:00Z"}
 

@@ -4,11 +4,11 @@ from nicegui import ui
 
 from pipelines.management.console import formatting
 from pipelines.management.console.html import Markup, joined, tag
-from pipelines.management.console.letters import WholeLetter
 from pipelines.management.console.pages.frame import LETTERS, button, trail
 from pipelines.management.console.pages.replay import replayed
 from pipelines.management.console.pages.visit import Visit
 from pipelines.management.console.panels.base import write
+from shared.contracts.api_answers.dead_letters import WholeLetter
 
 
 def show_letter(visit: Visit, letter: WholeLetter) -> None:

@@ -1,16 +1,19 @@
 """The list of a tenant's documents of one kind, and the choice of a tenant."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from nicegui import ui
 
 from pipelines.management.console import formatting
-from pipelines.management.console.api_client import DocumentSideStatus, Page, TenantEntry, VersionSummary
 from pipelines.management.console.html import Markup, joined, tag
 from pipelines.management.console.pages.frame import MEMBERS, button, further, trail
 from pipelines.management.console.pages.visit import KINDS, Visit
 from pipelines.management.console.panels.base import badge, table, write
 from pipelines.management.console.signing_in.sign_in import HOME
+from shared.contracts.api_answers.documents import NewestSummary, TenantEntry
+from shared.contracts.api_answers.pages import Page
+from shared.contracts.document_status import DocumentStatus
 
 NEW: Final = "-new"
 """The last step of the address of a new document: no document can have this name."""
@@ -24,18 +27,18 @@ _SAYS: Final = {
 }
 
 
-def status_of(sides: dict[str, DocumentSideStatus] | None) -> Markup:
+def status_of(sides: Mapping[str, DocumentStatus]) -> Markup:
     """The status of a document on each side."""
     words = [
         tag(
             "span", badge(f"{side}: {each.state}", _DOTS.get(each.state, "missed")), title=each.reason or None
         )
-        for side, each in sorted((sides or {}).items())
+        for side, each in sorted(sides.items())
     ]
     return joined(*words)
 
 
-def show_listing(visit: Visit, kind: str, page: Page[VersionSummary], cursor: str) -> None:
+def show_listing(visit: Visit, kind: str, page: Page[NewestSummary], cursor: str) -> None:
     """The page; without a cursor it is the first."""
     with ui.element("section").classes("card span-12"):
         with ui.element("div").classes("row title"):
@@ -50,20 +53,19 @@ def _empty(kind: str, cursor: str) -> Markup:
     return tag("p", f"No more {kind}." if cursor else f"No {kind} yet.", class_="empty")
 
 
-def _table(visit: Visit, kind: str, found: list[VersionSummary]) -> Markup:
-    with_status = any(each.status is not None for each in found)
-    titles = ["Name", "Version", "Changed, UTC", "By", *(["Status"] if with_status else [])]
-    return table(kind, titles, [_row(visit, kind, each, with_status) for each in found])
+def _table(visit: Visit, kind: str, found: list[NewestSummary]) -> Markup:
+    titles = ["Name", "Version", "Changed, UTC", "By", "Status"]
+    return table(kind, titles, [_row(visit, kind, each) for each in found])
 
 
-def _row(visit: Visit, kind: str, each: VersionSummary, with_status: bool) -> Markup:
+def _row(visit: Visit, kind: str, each: NewestSummary) -> Markup:
     return tag(
         "tr",
         tag("th", tag("a", each.name, href=visit.address(kind, each.name)), scope="row"),
         tag("td", str(each.version)),
         tag("td", formatting.moment(each.at_ms)),
         tag("td", each.by),
-        tag("td", status_of(each.status)) if with_status else None,
+        tag("td", status_of(each.status)),
         data_document=each.name,
     )
 

@@ -7,7 +7,7 @@ from fastapi import Request, Response
 from nicegui import ui
 
 from pipelines.management.console import formatting
-from pipelines.management.console.api_client import Invitation, MadeAccess, Member, ProblemError
+from pipelines.management.console.api_client import ProblemError
 from pipelines.management.console.html import Markup, joined, tag
 from pipelines.management.console.observe_client import UnreachableError
 from pipelines.management.console.pages.frame import MEMBERS, agreed, button, question, show_secret, trail
@@ -15,6 +15,7 @@ from pipelines.management.console.pages.visit import Desk, Shown, Visit, refusal
 from pipelines.management.console.panels.base import pickable, table, write
 from pipelines.management.console.signing_in.invitations import invitation_link
 from pipelines.management.console.signing_in.sign_in import HOME
+from shared.contracts.api_answers.access import InvitationView, LeftAccess, MemberView
 
 _SECONDS: Final = 30.0
 _ROLES: Final = {
@@ -46,7 +47,9 @@ def add_member_pages(shown: Shown, desk: Desk) -> None:
 class Members:
     """The page."""
 
-    def __init__(self, visit: Visit, origin: str, members: list[Member], invited: list[Invitation]) -> None:
+    def __init__(
+        self, visit: Visit, origin: str, members: list[MemberView], invited: list[InvitationView]
+    ) -> None:
         self._visit, self._origin = visit, origin
         with ui.element("section").classes("card span-12"):
             write(trail(("Members", "")))
@@ -68,7 +71,7 @@ class Members:
             )
             button("Invite", lambda: None, "invite", "main").props("type=submit")
 
-    def _show(self, members: list[Member], invited: list[Invitation]) -> None:
+    def _show(self, members: list[MemberView], invited: list[InvitationView]) -> None:
         self._known = {each.id: each for each in members}
         titles = ["Member", "Role", "Since, UTC", "Invited by", ""]
         empty = tag("p", "No members yet; tokens are not members.", class_="empty")
@@ -101,17 +104,17 @@ class Members:
         if member is not None:
             await (self._change(member) if act == "role" else self._remove(member))
 
-    async def _change(self, member: Member) -> None:
+    async def _change(self, member: MemberView) -> None:
         role = await _chosen_role(member)
         if role is not None and role != member.role:
             await self._do(self._visit.account.set_role(self._visit.tenant, member.id, role))
 
-    async def _remove(self, member: Member) -> None:
+    async def _remove(self, member: MemberView) -> None:
         ends = await _removal(member)
         if ends is not None:
             await self._do(self._removed(member, revoke=ends))
 
-    async def _removed(self, member: Member, *, revoke: bool) -> None:
+    async def _removed(self, member: MemberView, *, revoke: bool) -> None:
         account, tenant = self._visit.account, self._visit.tenant
         said = _lives_on(await account.remove_member(tenant, member.id, revoke=revoke))
         if said:
@@ -137,7 +140,7 @@ def _roles(value: str) -> ui.select:
     return ui.select(_ROLES, value=value, label="Role").props("outlined dense").classes("wide")
 
 
-async def _chosen_role(member: Member) -> str | None:
+async def _chosen_role(member: MemberView) -> str | None:
     """Ask which role a member is to have; None is as it is."""
     with (
         ui.dialog().props('aria-label="Change the role"') as dialog,
@@ -153,7 +156,7 @@ async def _chosen_role(member: Member) -> str | None:
     return None if answer is None else str(answer)
 
 
-async def _removal(member: Member) -> bool | None:
+async def _removal(member: MemberView) -> bool | None:
     """Ask whether to remove a member, and whether what it made ends as well; None is not to remove it."""
     text = f"{member.label or member.id} sees nothing of this tenant from then on."
     with question("Remove this member?", text) as dialog:
@@ -166,7 +169,7 @@ async def _removal(member: Member) -> bool | None:
     return None if answer is None else bool(answer)
 
 
-def _lives_on(made: MadeAccess) -> str:
+def _lives_on(made: LeftAccess) -> str:
     """The notice of access that a removed member made and that lives on; empty if there is none."""
     tokens = [f"token {each.label or each.id} ({each.id})" for each in made.tokens]
     invitations = [f"the invitation for {each.label or each.id}" for each in made.invitations]
@@ -176,7 +179,7 @@ def _lives_on(made: MadeAccess) -> str:
     return f"What the member made goes on working: {', '.join(tokens + invitations)}.{end}"
 
 
-def _member_row(member: Member) -> Markup:
+def _member_row(member: MemberView) -> Markup:
     name = member.label or member.id
     return tag(
         "tr",
@@ -194,7 +197,7 @@ def _member_row(member: Member) -> Markup:
     )
 
 
-def _invitation_row(each: Invitation) -> Markup:
+def _invitation_row(each: InvitationView) -> Markup:
     return tag(
         "tr",
         tag("th", each.label or each.id, scope="row", class_="long"),

@@ -5,12 +5,13 @@ from typing import Final
 from nicegui import ui
 
 from pipelines.management.console import formatting
-from pipelines.management.console.api_client import ProblemError, Version
+from pipelines.management.console.api_client import ProblemError
 from pipelines.management.console.html import Markup, joined, tag
 from pipelines.management.console.observe_client import UnreachableError
 from pipelines.management.console.pages.frame import agreed, button
 from pipelines.management.console.pages.visit import Visit
 from pipelines.management.console.panels.base import badge, table, write
+from shared.contracts.api_answers.documents import NewestVersion
 from shared.contracts.rollouts import RolloutView
 
 _SECONDS: Final = 5.0
@@ -21,7 +22,7 @@ _BUTTONS: Final = {"pause": "Pause", "resume": "Resume", "back": "One step back"
 class RolloutPanel:
     """Looks every few seconds; hidden while the pipe has no rollout."""
 
-    def __init__(self, visit: Visit, pipe: str, stored: Version) -> None:
+    def __init__(self, visit: Visit, pipe: str, stored: NewestVersion) -> None:
         self._visit, self._pipe = visit, pipe
         self._box = ui.element("section").classes("card span-12").props("data-testid=rollout")
         with self._box:
@@ -54,7 +55,7 @@ class RolloutPanel:
         except (ProblemError, UnreachableError):
             return  # what is shown stays; the next look may succeed
 
-    def _show(self, stored: Version) -> None:
+    def _show(self, stored: NewestVersion) -> None:
         found = stored.rollout
         self._box.set_visibility(found is not None)
         if found is None:

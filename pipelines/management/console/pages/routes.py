@@ -8,7 +8,7 @@ from typing import Final
 from fastapi import Request, Response
 from nicegui import ui
 
-from pipelines.management.console.api_client import ProblemError, Version
+from pipelines.management.console.api_client import ProblemError
 from pipelines.management.console.forms.yaml_text import TooLongError
 from pipelines.management.console.html import joined, tag
 from pipelines.management.console.observe_client import UnreachableError
@@ -36,6 +36,7 @@ from pipelines.management.console.plain_page import failure_page
 from pipelines.management.console.session import COOKIE
 from pipelines.management.console.signing_in.page_guard import instead
 from pipelines.management.console.signing_in.sign_in import HOME, redirect
+from shared.contracts.api_answers.documents import NewestVersion
 from shared.oidc.errors import ProviderAwayError
 
 _SECONDS: Final = 30.0
@@ -187,7 +188,7 @@ async def _document(visit: Visit, kind: str, name: str) -> Callable[[], object]:
     return draw
 
 
-def _facts(stored: Version) -> str:
+def _facts(stored: NewestVersion) -> str:
     return tag("p", f"Version {stored.version}, by {stored.by} ", status_of(stored.status), class_="note")
 
 

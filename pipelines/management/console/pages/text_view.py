@@ -8,7 +8,7 @@ from nicegui import ui
 from pipelines.management.console.api_client import Document
 from pipelines.management.console.forms.typed_text import document_of_text, with_lines
 from pipelines.management.console.forms.yaml_text import document_text
-from shared.contracts.api_answers import FieldError
+from shared.contracts.api_answers.problems import FieldError
 
 
 class TextView:

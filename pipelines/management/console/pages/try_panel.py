@@ -17,7 +17,7 @@ from pipelines.management.console.pages.editor import Editor
 from pipelines.management.console.pages.frame import button
 from pipelines.management.console.pages.visit import Visit, refusal
 from pipelines.management.console.panels.base import write
-from shared.contracts.api_answers import FieldError
+from shared.contracts.api_answers.problems import FieldError
 
 _MOST: Final = 100_000
 """Characters of an event that can be tried: a message of the page's websocket is bounded."""

@@ -6,11 +6,11 @@ from urllib.parse import quote
 
 from fastapi import FastAPI, Request, Response
 
-from pipelines.management.console.api_client import ApiClient, ProblemError, Redeemed
+from pipelines.management.console.api_client import ApiClient, ProblemError
 from pipelines.management.console.html import Markup, tag
 from pipelines.management.console.observe_client import UnreachableError
 from pipelines.management.console.plain_page import plain_page
-from pipelines.management.console.session import COOKIE, Identity, Membership, Session, Sessions, joined
+from pipelines.management.console.session import COOKIE, Identity, Session, Sessions, joined
 from pipelines.management.console.signing_in.sign_in import (
     HOME,
     INVITATION,
@@ -20,6 +20,7 @@ from pipelines.management.console.signing_in.sign_in import (
     redirect,
     sign_out_form,
 )
+from shared.contracts.api_answers.access import MembershipView, Redeemed
 from shared.oidc.errors import ProviderAwayError
 
 _REASONS: Final = {
@@ -126,8 +127,8 @@ def _back(reason: str) -> Response:
     return redirect(f"{INVITATION}?reason={reason}")
 
 
-def _membership(found: Redeemed) -> Membership:
-    return Membership(tenant=found.tenant, role=found.role)
+def _membership(found: Redeemed) -> MembershipView:
+    return MembershipView(tenant=found.tenant, role=found.role)
 
 
 def _tenant(found: Redeemed) -> str:

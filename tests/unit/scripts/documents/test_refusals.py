@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from scripts.documents.api_client import FieldRefusal
 from scripts.documents.files import read_documents
 from scripts.documents.refusals import field_path, located
+from shared.contracts.api_answers.problems import FieldError
 
 TEXT = """\
 kind: pipe
@@ -32,9 +32,9 @@ def test_a_refused_field_has_its_file_and_line(tmp_path: Path) -> None:
     path = tmp_path / "p.yaml"
     path.write_text(TEXT)
     refused = [
-        FieldRefusal(document="pipe/p", pointer="/source", detail="there is no source 's'"),
-        FieldRefusal(document="pipe/p", pointer="/match/data/n", detail="is wrong", fix="correct it"),
-        FieldRefusal(document="pipe/other", pointer="/x", detail="of no document in the file"),
+        FieldError(document="pipe/p", pointer="/source", detail="there is no source 's'"),
+        FieldError(document="pipe/p", pointer="/match/data/n", detail="is wrong", fix="correct it"),
+        FieldError(document="pipe/other", pointer="/x", detail="of no document in the file"),
     ]
     assert [str(each) for each in located(refused, read_documents([path]))] == [
         f"{path}:4: $.source: there is no source 's'",

@@ -8,13 +8,13 @@ from pipelines.management.console.session import (
     LIFE_MS,
     MOST_EACH,
     Identity,
-    Membership,
     Session,
     Sessions,
     most_crowded,
 )
 from pipelines.management.console.settings import ConsoleSettings
 from pipelines.management.console.signing_in.sign_in import safe_next
+from shared.contracts.api_answers.access import MembershipView
 
 IDENTITY = Identity(id="t1", role="editor", tenant="shop")
 
@@ -59,7 +59,7 @@ def test_however_many_tokens_a_tenant_signs_in_with_people_of_others_stay_signed
     sessions = Sessions(Time())
 
     def person(n: int) -> Identity:
-        return Identity(id=f"v{n}", tenants=(Membership(tenant=f"shop{n % 9}", role="owner"),))
+        return Identity(id=f"v{n}", tenants=(MembershipView(tenant=f"shop{n % 9}", role="owner"),))
 
     few = [sessions.begin("secret", person(n)) for n in range(30)]
     operator = sessions.begin("secret", Identity(id="o", role="operator"))

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.management.console.attempt import Attempt
 from pipelines.management.console.pages.attempt_view import attempt_view
 from pipelines.management.console.pages.try_panel import one_value
+from shared.contracts.api_answers.tries import Attempt
 
 DESTINATION = {"name": "d", "connector": "webhook", "summary": "https://example.com/"}
 HOSTILE = st.text() | st.sampled_from(["<img src=x onerror=alert(1)>", "</pre><script>x</script>", "&lt;'\""])

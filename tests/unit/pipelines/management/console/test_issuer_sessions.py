@@ -5,14 +5,15 @@ import asyncio
 import pytest
 from pydantic import ValidationError
 
-from pipelines.management.console.session import LIFE_MS, Identity, Membership, Sessions
+from pipelines.management.console.session import LIFE_MS, Identity, Sessions
 from pipelines.management.console.settings import ConsoleSettings
 from pipelines.management.console.signing_in.issuer_sign_in import Attempts
 from pipelines.management.console.signing_in.sign_in import safe_next
+from shared.contracts.api_answers.access import MembershipView
 from shared.oidc.code_flow import SignedIn, new_attempt
 from shared.oidc.errors import ProviderAwayError, TokenRefusedError
 
-TENANTS = (Membership(tenant="shop", role="owner"), Membership(tenant="toys", role="viewer"))
+TENANTS = (MembershipView(tenant="shop", role="owner"), MembershipView(tenant="toys", role="viewer"))
 ANN = Identity(id="p1", tenants=TENANTS, expires_ms=300_000)
 MINUTE = 60_000
 

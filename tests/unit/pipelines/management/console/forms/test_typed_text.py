@@ -8,7 +8,7 @@ from pipelines.management.console.forms import typed_text
 from pipelines.management.console.forms.fields import document_fields
 from pipelines.management.console.forms.typed_text import TypedError, document_of_text, with_lines
 from pipelines.management.console.forms.values import document_of
-from shared.contracts.api_answers import FieldError
+from shared.contracts.api_answers.problems import FieldError
 from shared.contracts.limits import MAX_DOCUMENT_BYTES
 from shared.documents.yaml_loader import Section, sections
 

@@ -10,7 +10,7 @@ from pipelines.management.console.forms.fields import Shape, document_fields
 from pipelines.management.console.forms.typed_text import TypedError, one_value
 from pipelines.management.console.forms.values import document_of, spread, typed
 from pipelines.management.console.forms.yaml_text import TooLongError, difference, document_text, written
-from shared.contracts.api_answers import FieldError
+from shared.contracts.api_answers.problems import FieldError
 
 OPTIONS: dict[str, Any] = {
     "$ref": "#/$defs/Options",

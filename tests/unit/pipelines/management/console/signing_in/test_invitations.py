@@ -8,8 +8,9 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from pipelines.management.console.api_client import ApiClient
-from pipelines.management.console.session import COOKIE, Identity, Membership, Sessions, joined
+from pipelines.management.console.session import COOKIE, Identity, Sessions, joined
 from pipelines.management.console.signing_in.invitations import add_invitation
+from shared.contracts.api_answers.access import MembershipView
 from shared.oidc.code_flow import SignedIn
 from tests.harness.http_server import QuietHandler, http_served
 
@@ -44,7 +45,7 @@ def test_a_personal_token_is_shown_though_the_api_answers_nothing_more() -> None
     with http_served(Redeems) as url:
         opened = sessions.find(accepted(url, sessions, None))
     assert opened is not None and opened.token == TOKEN
-    membership = Membership(tenant="shop", role="owner")
+    membership = MembershipView(tenant="shop", role="owner")
     assert opened.identity == Identity(
         id="0123456789abcdef", label="Ann", role="owner", tenant="shop", tenants=(membership,)
     )
@@ -63,7 +64,7 @@ def test_a_person_has_the_role_in_the_session_at_once() -> None:
 
 
 def owner_of(tenant: str) -> Identity:
-    membership = Membership(tenant=tenant, role="owner")
+    membership = MembershipView(tenant=tenant, role="owner")
     return Identity(id="ann", role="owner", tenant=tenant, tenants=(membership,))
 
 
@@ -79,7 +80,7 @@ def owner_of(tenant: str) -> Identity:
 def test_who_joins_has_one_role_and_tenant_if_that_is_the_only_one(
     before: Identity, role: str | None, tenant: str | None
 ) -> None:
-    after = joined(before, Membership(tenant="shop", role="viewer"))
+    after = joined(before, MembershipView(tenant="shop", role="viewer"))
     assert (after.role, after.tenant) == (role, tenant)
-    assert Membership(tenant="shop", role="viewer") in after.tenants
+    assert MembershipView(tenant="shop", role="viewer") in after.tenants
     assert len({each.tenant for each in after.tenants}) == len(after.tenants)

@@ -1,21 +1,22 @@
-"""An event tried on a pipe, as the management API answers it."""
+"""An event tried on a pipe."""
 
 from collections.abc import Sequence
-from typing import Final
 
-from msgspec import Raw, Struct
+from msgspec import Struct
 
-from shared.contracts.api_answers import FieldError
-
-NOTHING: Final = Raw(b"null")
+from shared.contracts.api_answers.events import Event, Value
+from shared.contracts.api_answers.problems import Problem
 
 
 class UnmetCondition(Struct, frozen=True, kw_only=True):
     """The first condition of a pattern that an event does not meet."""
 
     path: Sequence[str]
-    wanted: Raw
-    found: Sequence[Raw] = ()
+    wanted: Value
+    """The condition as it was written."""
+
+    found: Sequence[Value]
+    """The beginning of what the event has there."""
 
 
 class SampleView(Struct, frozen=True, kw_only=True):
@@ -30,35 +31,25 @@ class DestinationView(Struct, frozen=True, kw_only=True):
 
     name: str
     connector: str
-    summary: str = ""
-
-
-class AttemptProblem(Struct, frozen=True, kw_only=True):
-    """Why it would not arrive."""
-
-    detail: str = ""
-    errors: Sequence[FieldError] = ()
+    summary: str
 
 
 class Attempt(Struct, frozen=True, kw_only=True):
     """The effect that a pipe would have on an event."""
 
     pipe: str
-    sample: SampleView
     matches: bool | None = None
     """None if that could not be decided; `problem` says why."""
 
     unmet: UnmetCondition | None = None
-    event: Raw = NOTHING
-    """After masks and transform; `NOTHING` if it does not leave."""
+    sample: SampleView
+    destination: DestinationView | None = None
+    event: Event
+    """After masks and transform; null if it does not leave."""
 
     example_hashes: bool = False
-    destination: DestinationView | None = None
+    """Hashes in it are examples: the tenant's own key is transmit's alone."""
+
     leaves: bool = False
-    problem: AttemptProblem | None = None
-
-
-class Attempts(Struct, frozen=True, kw_only=True):
-    """A page of them."""
-
-    items: list[Attempt]
+    problem: Problem | None = None
+    """Why it would not arrive."""
