@@ -93,11 +93,12 @@ class Customer:
         acked = [row.event_id for row in read_acked(self._acked)]
         check = check_delivery(acked, [row.event_id for row in read_received(self._received)], waiting)
         cards = self._live.minutes_of_both(self.name)
-        spent = sorted({card.minute for card in cards if card.spent})
+        settled = [card for card in cards if card.settled]
+        spent = {card.minute for card in settled if card.spent}
         sys.stdout.write(
             f"{self.name}: acked {check.acked:,}, lost {len(check.lost)}, doubled {check.duplicated}, "
-            f"arrived changed {self.data.changed}, minutes spent {len(spent)} of "
-            f"{len({card.minute for card in cards})}\n"
+            f"arrived changed {self.data.changed}, minutes spent {len(spent)} of the "
+            f"{len({card.minute for card in settled})} that are settled\n"
         )
         assert not self.data.wrong
         assert sum(card.lost for card in cards) == 0
