@@ -1,6 +1,7 @@
 """Writes and reads hifi's topics in tests."""
 
 import time
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -14,6 +15,7 @@ from shared.contracts.topics import Topic
 from shared.kafka.admin import admin_client
 from shared.kafka.background_reader import reader_config
 from shared.kafka.producer import producer_config
+from shared.kafka.retained_offsets import RetainedOffsets, retained_offsets
 
 Headers = list[tuple[str, str | bytes | None]]
 AT_ONCE: Final = {"fetch.wait.max.ms": 10}
@@ -47,6 +49,18 @@ class Topics:
 
     def flush(self) -> None:
         assert self._producer.flush(120) == 0
+
+    def retained(self, topic: Topic) -> Mapping[int, RetainedOffsets]:
+        """By partition, the offsets that a topic holds: they begin after what earlier tests deleted."""
+        consumer = Consumer(reader_config(self.bootstrap, "test"))
+        try:
+            partitions = consumer.list_topics(topic, timeout=60).topics[topic].partitions
+            return {
+                each: retained_offsets(consumer, TopicPartition(topic, each), seconds=60)
+                for each in partitions
+            }
+        finally:
+            consumer.close()
 
     def all_of(self, topic: str) -> list[Message]:
         """Every record of a topic."""

@@ -28,6 +28,10 @@ def _end(bootstrap: str) -> int:
     return max((each.offset() or 0) + 1 for each in records)
 
 
+def _first(records: Topics, partition: int) -> int:
+    return records.retained(Topic.COLLECTED)[partition].first
+
+
 @pytest.mark.proof
 def test_a_checkpoint_made_anew_is_where_the_query_begins(
     spark: SparkSession, spark_settings: SparkSettings, topics: str, tmp_path: Path
@@ -41,7 +45,7 @@ def test_a_checkpoint_made_anew_is_where_the_query_begins(
     records.put(Topic.COLLECTED, collected("after"), _COLLECTED, _ONE_PARTITION)
     records.flush()
     other = 1 - (partition or 0)
-    offsets = {f"collected/{partition}": end, f"collected/{other}": 0}
+    offsets = {f"collected/{partition}": end, f"collected/{other}": _first(records, other)}
     write_checkpoint(FolderCheckpoints(tmp_path), "ingest", offsets)
     settings = spark_settings.model_copy(update={"bootstrap": topics, "checkpoints": str(tmp_path)})
     query = build_ingest(spark, settings)
@@ -65,7 +69,8 @@ def test_a_replay_marks_what_it_reads_again_until_it_is_over_whatever_is_restart
     records.flush()
     found, end = records.all_of(Topic.COLLECTED), _end(topics)
     partition = found[0].partition() or 0
-    since = {"collected": {str(partition): end - 2, str(1 - partition): 0}}
+    other = 1 - partition
+    since = {"collected": {str(partition): end - 2, str(other): _first(records, other)}}
     replay = replay_of(since, {"collected": {str(partition): end + 1}})
     offsets = {f"collected/{number}": offset for number, offset in since["collected"].items()}
     write_checkpoint(FolderCheckpoints(tmp_path), "ingest", offsets, replay)

@@ -108,4 +108,4 @@ def test_what_would_leave_is_what_leaves(
     assert len(delivered) == len(EVENTS) * len(PIPES)
     for item in items:
         said = preview(pipe, preview_event(item), SINK, NOW_MS)
-        assert members(bytes(said["event"])) == members(delivered[pipe.name, item.id]), item.id
+        assert members(bytes(said.event)) == members(delivered[pipe.name, item.id]), item.id

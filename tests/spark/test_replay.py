@@ -56,7 +56,9 @@ def test_the_good_version_sends_again_what_the_bad_one_spoilt_or_lost_and_once_o
     side.flush()
     found = [each for each in side.all_of(Topic.COLLECTED) if each.key() == _KEY]
     partition, ends = found[0].partition() or 0, [each.offset() or 0 for each in found]
-    since = {"collected": {str(partition): min(ends), str(1 - partition): 0}}
+    other = 1 - partition
+    first = side.retained(Topic.COLLECTED)[other].first
+    since = {"collected": {str(partition): min(ends), str(other): first}}
     replay = replay_of(since, {"collected": {str(partition): max(ends) + 1}})
     offsets = {f"collected/{each}": offset for each, offset in since["collected"].items()}
     running = [build_transmit(spark, settings), build_route(spark, settings)]

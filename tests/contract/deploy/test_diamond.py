@@ -386,5 +386,6 @@ def test_a_release_among_rivals_has_never_two_hands_on_a_side_and_ends(dynamodb_
 
 
 @pytest.mark.proof
+@pytest.mark.timeout(1_800)
 def test_a_release_among_rivals_in_very_many_histories(dynamodb_local: str) -> None:
     run(dynamodb_local, 300)

@@ -31,12 +31,13 @@ def test_back_is_one_step_though_the_answer_to_its_write_is_lost(store: Recorded
         tenant="t", key=DocumentKey("pipe", "lost"), version=1, document=pipe, by="ann", at_ms=0
     )
     rollouts = Rollouts(RolloutStore(TABLE, store.url), lambda: NOW_MS)
-    assert rollouts.request(found, RolloutAction.FINISH)["rollout"]["step"] == 4
+    assert rollouts.request(found, RolloutAction.FINISH).step == 4
     store.taken()
     store.loses.append("PutItem")
-    assert rollouts.request(found, RolloutAction.BACK)["rollout"]["step"] == 3
+    assert rollouts.request(found, RolloutAction.BACK).step == 3
     assert [operation for operation, _ in store.taken()].count("PutItem") == 2, "the answer was lost"
-    assert rollouts.shown(found)["rollout"]["step"] == 3
+    shown = rollouts.shown(found)
+    assert shown is not None and shown.step == 3
 
 
 def test_what_another_one_wrote_is_still_a_conflict(store: RecordedStore) -> None:
