@@ -200,9 +200,9 @@ def invitation_routes(store: MemberStore, access: Access, clock: Clock, body_byt
         request.state.detail = f"{made.id}: {made.role}"
         return views.json_response(NewInvitation(**asdict(made), invitation=text), HTTPStatus.CREATED)
 
-    @router.delete(_INVITATIONS + "/{invitation}", dependencies=[manage], **route(204))
-    def withdraw(tenant: str, invitation: str) -> Response:
-        if not store.withdraw(tenant, invitation):
+    @router.delete(_INVITATIONS + "/{invitation_id}", dependencies=[manage], **route(204))
+    def withdraw(tenant: str, invitation_id: str) -> Response:
+        if not store.withdraw(tenant, invitation_id):
             raise not_found()
         return Response(status_code=HTTPStatus.NO_CONTENT)
 

@@ -75,12 +75,12 @@ def key_routes(source_keys: SourceKeys, access: Access, writes: WriteLimits, bod
         return views.json_response(NewKey(**asdict(key), key=text), HTTPStatus.CREATED)
 
     @router.delete(
-        _KEYS + "/{key}",
+        _KEYS + "/{key_id}",
         dependencies=[writer, Depends(writes.permit, scope="function")],
         **route(204, 409, 412),
     )
-    def remove(tenant: str, name: str, key: str, token: Annotated[Caller, writer]) -> Response:
-        source_keys.remove(tenant, _name(name), key, by=token.signature)
+    def remove(tenant: str, name: str, key_id: str, token: Annotated[Caller, writer]) -> Response:
+        source_keys.remove(tenant, _name(name), key_id, by=token.signature)
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     return router
