@@ -179,13 +179,14 @@ def _decoded(answer: httpx.Response, decode: Decode = msgspec.json.decode) -> An
             return decode(answer.content) if answer.content else None
         except msgspec.DecodeError as error:
             raise DocumentsError(f"{answer.url} is no management API: its answer is not JSON") from error
+    problem: Problem | None
     try:
         problem = msgspec.json.decode(answer.content, type=Problem)
     except msgspec.MsgspecError:
-        problem = Problem()
-    detail = problem.detail or f"{answer.url} answers {answer.status_code}"
+        problem = None
+    detail = (problem and problem.detail) or f"{answer.url} answers {answer.status_code}"
     if answer.status_code == HTTPStatus.UNAUTHORIZED:
         raise DocumentsError(
             f"{answer.url.host} does not know the token", "`hifi login URL` with a valid one"
         )
-    raise RefusedError(answer.status_code, detail, problem.errors)
+    raise RefusedError(answer.status_code, detail, problem.errors if problem else ())

@@ -2,9 +2,11 @@
 
 from typing import Any, Final
 
+from fastapi.encoders import jsonable_encoder
+from msgspec.json import schema_components
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from pipelines.management.api.declared import SCHEMA_PLACE, SCHEMAS, refused
+from pipelines.management.api.declared import REFUSED, SCHEMA_PLACE, SCHEMAS
 from pipelines.management.api.problems import PROBLEM_TYPE
 from pipelines.management.api.requests import MOST_LISTED
 from shared.contracts.api_answers.problems import Problem
@@ -26,7 +28,6 @@ _PARAMETERS: Final[dict[str, dict[str, Any]]] = {
 }
 """JSON Schema of parameters, by name."""
 
-_REFUSED: Final = "Refused"
 _OPERATIONS: Final = ("get", "put", "post", "delete", "head")
 
 
@@ -34,14 +35,14 @@ def described(description: dict[str, Any]) -> dict[str, Any]:
     """The description, complete."""
     components = description.setdefault("components", {})
     components["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer"}}
-    components["responses"] = {_REFUSED: refused(f"{SCHEMA_PLACE}{Problem.__name__}")}
-    schemas = components.setdefault("schemas", {})
+    (problem,), schemas = schema_components([Problem], ref_template=SCHEMA_PLACE)
+    components["responses"] = {
+        REFUSED: {"description": "refused", "content": {PROBLEM_TYPE: {"schema": problem}}}
+    }
+    components["schemas"] = schemas = jsonable_encoder(schemas)  # as FastAPI did with the others
     for path in description["paths"].values():
         for operation in (path[name] for name in _OPERATIONS if name in path):
             _add(schemas, operation.pop(SCHEMAS, {}))
-            operation["responses"] = {
-                status: _shared(answer) for status, answer in operation["responses"].items()
-            }
             for parameter in operation.get("parameters", ()):
                 parameter["schema"] = _PARAMETERS.get(parameter["name"], parameter["schema"])
     answer = description["paths"]["/metrics"]["get"]["responses"]["200"]
@@ -58,12 +59,3 @@ def _add(schemas: dict[str, Any], found: dict[str, Any]) -> None:
     for name, schema in found.items():
         if schemas.setdefault(name, schema) != schema:
             raise ValueError(f"two types of requests or answers are called {name}; rename one")
-
-
-def _shared(answer: dict[str, Any]) -> dict[str, Any]:
-    """A refusal by its name; any other answer as it is."""
-    return (
-        {"$ref": f"#/components/responses/{_REFUSED}"}
-        if PROBLEM_TYPE in answer.get("content", ())
-        else answer
-    )

@@ -119,13 +119,14 @@ class ApiClient:
 
     @staticmethod
     def _refusal(answer: httpx.Response) -> Exception:
+        problem: Problem | None
         try:
             problem = msgspec.json.decode(answer.content, type=Problem)
         except msgspec.MsgspecError:
-            problem = Problem()
-        said = problem.detail or f"status {answer.status_code}"
+            problem = None
+        said = (problem and problem.detail) or f"status {answer.status_code}"
         if answer.is_client_error:
-            return ProblemError(answer.status_code, said, problem.errors)
+            return ProblemError(answer.status_code, said, problem.errors if problem else ())
         return UnreachableError(f"the management API: {said}")
 
     @staticmethod

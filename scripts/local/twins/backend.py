@@ -39,7 +39,7 @@ from scripts.local.twins.obstacles import version_obstacles
 from scripts.local.twins.place import Twins
 from scripts.local.twins.programs import FOLDER, WARM_UP
 from scripts.local.twins.proving import Proving
-from scripts.local.twins.traffic import LocalTraffic, PinnedTenant
+from scripts.local.twins.traffic import LocalTraffic, PinnedTenant, sides_with_events
 from scripts.local.twins.usage import usage_of
 from scripts.local.twins.versions import CHECKOUT
 from scripts.local.warmup.warmup import WARM_UP_SECONDS
@@ -244,7 +244,7 @@ class LocalBackend:
             tenants = {
                 tenant: PinnedTenant(side=side, keys=list(keys[tenant])) for tenant, side in pinned.items()
             }
-            for side in {*(name for name, share in weights.items() if share), *pinned.values()}:
+            for side in sides_with_events(weights, pinned.values()):
                 self._code[side].take_part()
             self._traffic.set_weights(weights, pinned=tenants)
 

@@ -5,7 +5,7 @@ has the weights that hold. If the running HAProxy refuses them, the file gets it
 """
 
 import fcntl
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Final
@@ -46,6 +46,11 @@ class PinnedTenant(msgspec.Struct, frozen=True, kw_only=True):
     """SHA-256 of its write keys, hexadecimal: of the keys of that moment."""
 
 
+def sides_with_events(weights: Mapping[str, int], pinned: Iterable[str]) -> Set[str]:
+    """The sides that events are sent to: with a share of all, or of a customer that is pinned to one."""
+    return {*(side for side, share in weights.items() if share), *pinned}
+
+
 class State(msgspec.Struct, frozen=True, kw_only=True):
     """The traffic as the file holds it."""
 
@@ -64,10 +69,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def open_sides(self) -> Set[str]:
         """Those to which events are sent: with a share of all, or those of a pinned customer."""
-        return {
-            *(side for side, share in self.weights.items() if share),
-            *(each.side for each in self.pinned.values()),
-        }
+        return sides_with_events(self.weights, (each.side for each in self.pinned.values()))
 
     @property
     def pinned_keys(self) -> Mapping[str, str]:

@@ -21,10 +21,10 @@ class FieldError(Struct, frozen=True, kw_only=True):
 class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Why a request is refused, or something is not shown."""
 
-    type: str = ""
-    title: str = ""
+    type: str
+    title: str
     """The status's own words."""
 
-    status: int = 0
-    detail: str = ""
+    status: int
+    detail: str
     errors: Sequence[FieldError] = ()

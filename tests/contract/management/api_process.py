@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.contract.management.description import kept
+from tests.harness.api_description import kept
 from tests.harness.service_process import Answer, ServiceProcess, hifi_settings
 from tests.harness.waiting import eventually
 

@@ -2,14 +2,13 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
+from tests.harness.api_description import KEPT
 from tests.unit.pipelines.management.api.whole_app import app_over
 
-KEPT: Final = Path(__file__).parents[5] / "docs" / "openapi" / "management.json"
 EMPTY: Final = "204"
 
 

@@ -19,6 +19,8 @@ HOSTILE = st.text() | st.sampled_from(["<img src=x onerror=alert(1)>", "</pre><s
 
 def attempt(**fields: Any) -> Attempt:
     """As the API answers it."""
+    if "problem" in fields:
+        fields["problem"] = {"type": "about:blank", "title": "", "status": 422, **fields["problem"]}
     given = {"pipe": "p", "sample": {"percent": 10, "taken": True}, "matches": True, "event": None, **fields}
     return msgspec.json.decode(msgspec.json.encode(given), type=Attempt)
 
