@@ -50,14 +50,13 @@ def begun_or_refused(  # noqa: PLR0913  # what, why and how
     forced: bool,
     lease_seconds: float = LEASE_SECONDS,
 ) -> Activity:
-    """Begin an action, for a person who does not wait for it; arguments as of `ActivityRegister.begin`.
+    """Begin an action, for a person who does not wait for it; arguments as of the register's method.
 
     Raises:
         OperatorError: if it would have to wait; no wish is left.
         StoreError: if the table does not answer.
     """
-    found = register.begin(action, reason, health, lease_seconds=lease_seconds, forced=forced)
+    found = register.begin_without_wish(action, reason, health, lease_seconds=lease_seconds, forced=forced)
     if isinstance(found, Waits):
-        register.withdraw(action)
         raise OperatorError(f"not begun: {'; '.join(found.reasons)}", "try again later, or --force")
     return found

@@ -103,14 +103,20 @@ class ActivityRegister:
         return self._until_alone(lambda: self._decided(wanted, None, health, forced=forced))
 
     def begin_without_wish(
-        self, action: Action, reason: str, health: Stability, *, lease_seconds: float = LEASE_SECONDS
+        self,
+        action: Action,
+        reason: str,
+        health: Stability,
+        *,
+        lease_seconds: float = LEASE_SECONDS,
+        forced: bool = False,
     ) -> Activity | Waits:
         """Begin an action if it may begin now; arguments as of `begin`.
 
-        For what holds up nothing while it waits itself: it asks again soon, and lets older wishes go first.
+        For a process that asks again soon, and a person who does not wait: older wishes go first.
         """
         wanted = self._new(action, reason, "", lease_seconds)
-        return self._until_alone(lambda: self._begun_or_refused(wanted, health))
+        return self._until_alone(lambda: self._begun_or_refused(wanted, health, forced=forced))
 
     def advance(self, held: Activity, action: Action, phase: str, health: Stability) -> Activity | Waits:
         """Go on to another action in the place of one that is held, if that may begin now.
@@ -158,9 +164,13 @@ class ActivityRegister:
             lease_seconds=lease_seconds,
         )
 
-    def _begun_or_refused(self, wanted: Activity, health: Stability) -> Activity | Waits | None:
+    def _begun_or_refused(
+        self, wanted: Activity, health: Stability, *, forced: bool
+    ) -> Activity | Waits | None:
         found = self.look()
-        reasons = self._reasons(wanted.action, found, health) or self._yields(wanted.action, found, health)
+        reasons = self._reasons(wanted.action, found, health, forced=forced)
+        if not forced:
+            reasons = reasons or self._yields(wanted.action, found, health)
         return Waits(reasons) if reasons else self._begun(wanted, None, None, found)
 
     def _decided(

@@ -34,12 +34,18 @@ class QueryMetrics:
         self._collected = 0.0
         self.ready = Gauge(SparkMetric.READY, "1 when ready", registry=into)
         self._read = Counter(SparkMetric.RECORDS_READ, "Records read", ["query"], registry=into)
-        self._lag = Gauge(SparkMetric.LAG, "Records not read", ["query", "topic"], registry=into)
-        self._batch = Gauge(SparkMetric.BATCH_SECONDS, "Length of the last batch", ["query"], registry=into)
-        self._age = Gauge(SparkMetric.PROGRESS_AGE, "Since the last batch", ["query"], registry=into)
+        self._lag = Gauge(
+            SparkMetric.LAG, "Records that the query has not read yet", ["query", "topic"], registry=into
+        )
+        self._batch = Gauge(
+            SparkMetric.BATCH_SECONDS, "Seconds that the last batch took", ["query"], registry=into
+        )
+        self._age = Gauge(
+            SparkMetric.PROGRESS_AGE, "Seconds since the last batch ended", ["query"], registry=into
+        )
         self._executors = Gauge(SparkMetric.EXECUTORS, "Executors that take tasks", registry=into)
-        self._heap = Gauge(SparkMetric.HEAP_BYTES, "Heap in use", registry=into)
-        self._gc = Counter(SparkMetric.GC_SECONDS, "In garbage collections", registry=into)
+        self._heap = Gauge(SparkMetric.HEAP_BYTES, "Bytes of heap in use", registry=into)
+        self._gc = Counter(SparkMetric.GC_SECONDS, "Seconds spent in garbage collections", registry=into)
 
     def take(self, query: str, progress: Mapping[str, Any] | None, ends: Sequence[TopicPartition]) -> None:
         """Update a query's metrics from its last StreamingQueryProgress and the ends of its topics."""

@@ -34,16 +34,30 @@ class ObserveMetrics:
         self.registry = into = process_registry("observe")
         into.register(_Gauges(snapshot, open_alarms))
         by_node, by_destination = ["tenant", "node"], ["tenant", "destination"]
-        self._lost = Counter(ObserveMetric.LOST, "Events proven lost", by_node, registry=into)
-        self._doubled = Counter(ObserveMetric.DOUBLED, "Written too often", by_node, registry=into)
-        self._delivered = Counter(ObserveMetric.DELIVERED, "Events arrived", by_destination, registry=into)
-        self._failed = Counter(ObserveMetric.FAILED, "Tries that failed", by_destination, registry=into)
+        self._lost = Counter(ObserveMetric.LOST, "Events proven lost at a node", by_node, registry=into)
+        self._doubled = Counter(
+            ObserveMetric.DOUBLED,
+            "Copies of events that a node wrote beyond what it owed",
+            by_node,
+            registry=into,
+        )
+        self._delivered = Counter(
+            ObserveMetric.DELIVERED, "Events that the destination accepted", by_destination, registry=into
+        )
+        self._failed = Counter(
+            ObserveMetric.FAILED,
+            "Events whose attempt failed, retried or given up",
+            by_destination,
+            registry=into,
+        )
         self._by_destination: Mapping[Stage, Counter] = {
             Stage.DELIVERED: self._delivered,
             Stage.RETRYING: self._failed,
             Stage.DEAD: self._failed,
         }
-        self._watched = Counter(ObserveMetric.WATCHED, "By field", ["tenant"], registry=into)
+        self._watched = Counter(
+            ObserveMetric.WATCHED, "Values of watched fields that were counted", ["tenant"], registry=into
+        )
         self._counted_ms: dict[TenantName, int] = {}
         """When something was last counted of a destination, epoch milliseconds."""
 

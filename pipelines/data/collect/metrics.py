@@ -25,8 +25,14 @@ class CollectMetrics:
         self.held_bytes = Gauge(CollectMetric.HELD_BYTES, "Bytes that request bodies hold", registry=into)
         self.ready = Gauge(CollectMetric.READY, "1 when ready", registry=into)
         self.request_seconds = Histogram(
-            CollectMetric.REQUEST_SECONDS, "Head to response", buckets=_SECONDS, registry=into
+            CollectMetric.REQUEST_SECONDS,
+            "Seconds from a request's head to the response",
+            buckets=_SECONDS,
+            registry=into,
         )
         self.ack_seconds = Histogram(
-            CollectMetric.ACK_SECONDS, "Until Kafka acknowledged", buckets=_SECONDS, registry=into
+            CollectMetric.ACK_SECONDS,
+            "Seconds until Kafka acknowledged a request's events",
+            buckets=_SECONDS,
+            registry=into,
         )

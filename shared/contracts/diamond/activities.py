@@ -24,9 +24,6 @@ class Actor(StrEnum):
 class Action(StrEnum):
     """An action that an actor takes on a side."""
 
-    PUBLISH = "publish"
-    """Bring documents to the side's topic. No process asks for it: that happens whatever the side does."""
-
     RAMP_STEP = "ramp step"
     """Raise the shares of pipes. Under way while that is written, not while they are watched afterwards."""
 
@@ -48,7 +45,6 @@ class Action(StrEnum):
 
 
 ACTORS: Final = {
-    Action.PUBLISH: Actor.PROVISIONER,
     Action.RAMP_STEP: Actor.PROVISIONER,
     Action.REPLACE_CODE: Actor.DEPLOYER,
     Action.STEP_FORWARD: Actor.DEPLOYER,

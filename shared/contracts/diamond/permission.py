@@ -18,7 +18,7 @@ class _Rule(Struct, frozen=True, kw_only=True):
     needs_stable: bool
     waits_for: frozenset[Action]
     forcible: bool = False
-    """Whether an operator may let it through all the same, for example a document that repairs something."""
+    """Whether an operator may let it through all the same."""
 
 
 _FORWARD: Final = _Rule(
@@ -27,7 +27,6 @@ _FORWARD: Final = _Rule(
 _NEVER: Final = _Rule(needs_stable=False, waits_for=frozenset())
 
 RULES: Final[Mapping[Action, _Rule]] = {
-    Action.PUBLISH: _Rule(needs_stable=True, waits_for=frozenset({Action.REPLACE_CODE}), forcible=True),
     Action.RAMP_STEP: _Rule(needs_stable=True, waits_for=_RELEASING | _SCALING | {Action.MAINTAIN}),
     Action.REPLACE_CODE: _FORWARD,
     Action.STEP_FORWARD: _FORWARD,

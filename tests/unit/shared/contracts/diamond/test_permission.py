@@ -12,7 +12,6 @@ STABLE = Stability(stable=True)
 UNSTABLE = Stability(stable=False, reasons=("alarm loss: 3 events are lost",))
 
 ORDER = (
-    Action.PUBLISH,
     Action.RAMP_STEP,
     Action.REPLACE_CODE,
     Action.STEP_FORWARD,
@@ -22,15 +21,14 @@ ORDER = (
     Action.MAINTAIN,
 )
 TABLE = {
-    # under way: publish ramp replace forward back out in maintain; the side: unstable silent
-    Action.PUBLISH: "- - W - - - - - W W",
-    Action.RAMP_STEP: "- - W W W W W W W W",
-    Action.REPLACE_CODE: "- W W W W W W W W W",
-    Action.STEP_FORWARD: "- W W W W W W W W W",
-    Action.STEP_BACK: "- - - - - - - - - -",
-    Action.SCALE_OUT: "- - - - - - - - - -",
-    Action.SCALE_IN: "- - W W W - - W W W",
-    Action.MAINTAIN: "- W W W W W W - - -",
+    # under way: ramp replace forward back out in maintain; the side: unstable silent
+    Action.RAMP_STEP: "- W W W W W W W W",
+    Action.REPLACE_CODE: "W W W W W W W W W",
+    Action.STEP_FORWARD: "W W W W W W W W W",
+    Action.STEP_BACK: "- - - - - - - - -",
+    Action.SCALE_OUT: "- - - - - - - - -",
+    Action.SCALE_IN: "- W W W - - W W W",
+    Action.MAINTAIN: "W W W W W W - - -",
 }
 
 
@@ -64,16 +62,15 @@ def test_every_action_has_a_rule_and_a_row() -> None:
     assert set(RULES) == set(TABLE) == set(Action)
 
 
-def test_an_operator_forces_a_fix_maintenance_and_a_drain_of_workers_and_nothing_else() -> None:
+def test_an_operator_forces_maintenance_and_a_drain_of_workers_and_nothing_else() -> None:
     busy = [activity(action) for action in Action]
     forced = {action for action in Action if not reasons_to_wait(action, busy, UNSTABLE, forced=True)}
-    assert forced == {Action.PUBLISH, Action.MAINTAIN, Action.SCALE_IN, Action.STEP_BACK, Action.SCALE_OUT}
+    assert forced == {Action.MAINTAIN, Action.SCALE_IN, Action.STEP_BACK, Action.SCALE_OUT}
 
 
 def test_who_asks_later_lets_an_older_wish_go_first_that_it_would_hold_up() -> None:
     wish = activity(Action.REPLACE_CODE)
     assert yields_to(Action.RAMP_STEP, [wish], STABLE)
-    assert not yields_to(Action.PUBLISH, [wish], STABLE)
     assert not yields_to(Action.SCALE_OUT, [wish], STABLE)
     assert not yields_to(Action.STEP_BACK, [wish], STABLE)
 
