@@ -76,10 +76,12 @@ async def run_twins_demo(twins: Twins, progress: Progress, rate: float) -> bool:
         results = demo.results()
         totals = await asyncio.to_thread(demo.totals, results)
     console.print(summary(totals, results))
-    doubled = sum(each.duplicated for each in results)
+    cold = story.doubled_cold
+    doubled = sum(each.duplicated for each in results) - cold
     console.print(f"lost {totals.lost:,}, doubled {doubled:,}, minutes spent {story.spent}")
-    if story.spent_cold:
-        console.print(f"before, while the first side was not warm: {story.spent_cold} minutes spent")
+    if story.spent_cold or cold:
+        before = f"{cold:,} doubled, {story.spent_cold} minutes spent"
+        console.print(f"before, while the first side was not warm: {before}")
     if story.problem is not None:
         raise story.problem
     return totals.good
@@ -98,7 +100,7 @@ def _begin(story: Story, stopping: asyncio.Event) -> None:
 
 
 def _show(live: Live, story: Story, moment: DemoState) -> None:
-    story.arrived(moment.lag.p95)
+    story.arrived(moment.lag.p95, moment.duplicated)
     if live.console.is_terminal:
         head = Text(story.chapter, style="bold")
         live.update(Group(head, story.sides(), live_table(moment)), refresh=True)

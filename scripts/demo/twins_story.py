@@ -54,6 +54,10 @@ class Story:
         """Epoch minutes."""
 
         self._promise = PromiseWatch()
+        self._doubled = 0
+        self.doubled_cold = 0
+        """Events that arrived twice before the first side was warm: a cold one repeats requests in vain."""
+
         self.chapter = "events flow through one side"
         self.problem: OperatorError | None = None
         self._stopped = threading.Event()
@@ -68,9 +72,15 @@ class Story:
         """Those before."""
         return sum(minute < self._judged_from for minute in self._spent_minutes())
 
-    def arrived(self, p95_ms: int | None) -> None:
-        """Take in the p95 of the events since the last figures; None if none arrived."""
+    def arrived(self, p95_ms: int | None, doubled: int) -> None:
+        """Take in figures of the load.
+
+        Args:
+            p95_ms: of the events since the last figures; None if none arrived.
+            doubled: events that have arrived twice, since the beginning.
+        """
         self._promise.arrived(p95_ms)
+        self._doubled = doubled
 
     def sides(self) -> RenderableType:
         """Both sides as the deployer sees them."""
@@ -113,6 +123,7 @@ class Story:
                 found = f"the side is not warm after {MOST_SECONDS:.0f} s: that would be {warm}"
                 raise OperatorError(found, "end other programs, or try a lower --rate")
         self._judged_from = wall_clock() // MINUTE_MS + 1
+        self.doubled_cold = self._doubled
 
     def _steady(self) -> None:
         until = time.monotonic() + _STEADY_SECONDS

@@ -1,7 +1,14 @@
 """Kafka record headers. CloudEvents attributes are `ce_*`; hifi's own start with `hifi_`."""
 
+from typing import Final
+
+from shared.contracts.limits import MAX_HEADERS_BYTES
+
 Headers = list[tuple[str, bytes | None]]
-"""As a consumer gives them, in order; a name may occur twice, and then the last one counts."""
+"""As a consumer gives them, in order. hifi writes a name once; of names that others repeat, any may count."""
+
+MAX_DIGITS: Final = 15
+"""Most digits of a number in a header: as milliseconds, thirty thousand years."""
 
 CE_PREFIX = "ce_"
 CE_ID = "ce_id"
@@ -86,6 +93,13 @@ def attribute_header(name: str) -> str:
 def header_attribute(header: str) -> str:
     """The CloudEvents attribute that a header of `attribute_header` carries."""
     return "datacontenttype" if header == CONTENT_TYPE else header.removeprefix(CE_PREFIX)
+
+
+def quarantine_headers(headers: Headers, reason: str, origin: str) -> Headers:
+    """The headers of a record in `quarantine`: its own, unless they are too large, with reason and origin."""
+    kept = headers if headers_size(headers) <= MAX_HEADERS_BYTES else []
+    own = [header for header in kept if header[0] not in (REASON, ORIGIN)]
+    return [*own, (REASON, reason.encode()), (ORIGIN, origin.encode())]
 
 
 def headers_size(headers: Headers) -> int:

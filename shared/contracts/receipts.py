@@ -1,4 +1,4 @@
-"""Receipts: transmit's record of each request it sent."""
+"""Receipts: transmit's records of events that it sent, or did not send and why."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final, Literal
@@ -19,7 +19,7 @@ Lane = Literal["fast", "slow"]
 
 
 class Receipt(msgspec.Struct, kw_only=True, frozen=True):
-    """The value of a `receipts` record: one request, and the events in it that shared one result."""
+    """The value of a `receipts` record: events of one request, or of none, that shared one result."""
 
     destination: str
     pipe: str

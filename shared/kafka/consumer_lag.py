@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
+from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
 from shared.contracts.topics import Topic
-from shared.contracts.topology import CHAIN_GROUPS, INPUTS
+from shared.contracts.topology import CHAIN_GROUPS, INPUTS, MAIN_OUTPUTS, METERING_NODE
 from shared.kafka.errors import LEADER_MOVES
+from shared.kafka.group_positions import committed_offsets
 from shared.kafka.progress_group import group_name
 
 _TIMEOUT_SECONDS: Final = 10.0
@@ -18,13 +19,11 @@ _PAUSE_SECONDS: Final = 0.2
 
 CHAIN: Final = (
     ("collect", Topic.COLLECTED),
-    ("ingest", Topic.EVENTS),
-    ("route", Topic.OUTBOUND),
-    ("transmit", Topic.RECEIPTS),
+    *((node, MAIN_OUTPUTS[node]) for node in ("ingest", "route", "transmit")),
 )
 """Each node and the topic it writes to, in the order an event passes them."""
 
-_GROUPS: Final = (*CHAIN_GROUPS, "audit")
+_GROUPS: Final = (*CHAIN_GROUPS, METERING_NODE)
 
 
 _Offsets = Mapping[tuple[str, int], int]
@@ -95,7 +94,7 @@ def lags(admin: AdminClient) -> list[Lag]:
     Raises:
         KafkaException: if the brokers do not answer.
     """
-    committed = {node: _committed(admin, node) for node in _GROUPS}
+    committed = {node: committed_offsets(admin, group_name(node)) for node in _GROUPS}
     firsts = _offsets(admin, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
     ends = partition_ends(admin)
     held = {place: (firsts.get(place, 0), end) for place, end in ends.items()}
@@ -107,18 +106,6 @@ def _lag(node: str, committed: _Offsets, held: Mapping[tuple[str, int], tuple[in
     wanted = [(place, first, end) for place, (first, end) in held.items() if place[0] in INPUTS[node]]
     ahead = sum(max(0, end - max(first, committed.get(place, 0))) for place, first, end in wanted)
     return Lag(node=node, records=ahead if committed or not ahead else None, ahead=ahead)
-
-
-def _committed(admin: AdminClient, node: str) -> dict[tuple[str, int], int]:
-    group = group_name(node)
-    futures = admin.list_consumer_group_offsets(
-        [ConsumerGroupTopicPartitions(group)], request_timeout=_TIMEOUT_SECONDS
-    )
-    try:
-        partitions = futures[group].result(_TIMEOUT_SECONDS).topic_partitions or []
-    except KafkaException:
-        return {}  # the group does not exist before its first commit
-    return {(p.topic, p.partition): p.offset for p in partitions if p.offset >= 0}
 
 
 def stuck_hop(before: Mapping[Topic, int], after: Mapping[Topic, int]) -> str | None:

@@ -15,15 +15,24 @@ def group_positions(admin: AdminClient, groups: Iterable[str]) -> dict[str, dict
     Raises:
         KafkaException: if the brokers do not answer.
     """
-    found = {}
-    for group in groups:
-        asked = [ConsumerGroupTopicPartitions(group)]
-        (future,) = admin.list_consumer_group_offsets(asked, request_timeout=_ANSWER_SECONDS).values()
-        partitions = future.result(_ANSWER_SECONDS).topic_partitions or []
-        offsets = {f"{p.topic}/{p.partition}": p.offset for p in partitions if p.offset >= 0}
-        if offsets:
-            found[group] = offsets
-    return found
+    found = {group: committed_offsets(admin, group) for group in groups}
+    return {
+        group: {f"{topic}/{partition}": offset for (topic, partition), offset in offsets.items()}
+        for group, offsets in found.items()
+        if offsets
+    }
+
+
+def committed_offsets(admin: AdminClient, group: str) -> dict[tuple[str, int], int]:
+    """By (topic, partition) what a consumer group has committed; empty for one that does not exist.
+
+    Raises:
+        KafkaException: if the brokers do not answer.
+    """
+    asked = [ConsumerGroupTopicPartitions(group)]
+    (future,) = admin.list_consumer_group_offsets(asked, request_timeout=_ANSWER_SECONDS).values()
+    partitions = future.result(_ANSWER_SECONDS).topic_partitions or []
+    return {(p.topic, p.partition): p.offset for p in partitions if p.offset >= 0}
 
 
 def commit_positions(admin: AdminClient, group: str, offsets: Mapping[str, int]) -> None:

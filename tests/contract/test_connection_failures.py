@@ -7,7 +7,7 @@ import ssl
 import aiohttp
 import pytest
 
-from pipelines.data.transmit.connectors.http.client import HttpRequest, post
+from pipelines.data.transmit.connectors.http.client import HttpRequest, send_for_status
 from shared.contracts.reasons import ConnectionFailure
 from tests.contract.answer_acts import certificate_of_itself, serving
 
@@ -20,7 +20,7 @@ async def error_of(left: datetime.timedelta, host: str) -> str:
     port = server.sockets[0].getsockname()[1]
     request = HttpRequest(url=f"https://{host}:{port}/", headers={}, body=b"{}")
     async with server, aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=trust)) as session:
-        answer = await post(session, request, 60)
+        answer = await send_for_status(session, request, 60)
     return getattr(answer, "error", "")
 
 

@@ -57,7 +57,6 @@ class Customer:
                 yield
             promised = {row.event_id for row in read_acked(self._acked)}
             eventually(lambda: promised <= self._counts.seen, _ARRIVE_SECONDS, "all events arrive", every=1)
-            time.sleep(1)  # the receiver writes its file twice a second
 
     def refuse_some(self, rule: str, requests: int) -> None:
         """Answer requests by a rule of fault injection until so many were refused; no longer afterwards."""

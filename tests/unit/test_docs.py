@@ -7,9 +7,11 @@ from pathlib import Path
 import msgspec
 import pytest
 import yaml
+from pydantic_settings import BaseSettings
 
 from pipelines.control.deploy.settings import DeploySettings
 from pipelines.data.collect.settings import CollectSettings
+from pipelines.data.transmit.settings import TransmitSettings
 from scripts.dashboard.alerts import ALERTS
 from scripts.local.side import Side
 from shared.connectors.registry import SPECS
@@ -19,7 +21,7 @@ from shared.contracts.matchers import PatternError, compile_matchers
 from shared.contracts.patterns import compile_pattern
 from shared.contracts.topics import topic_specs
 from shared.contracts.topology import INPUTS, METERING_NODE, OUTPUTS
-from shared.runtime.settings import SideSettings
+from shared.runtime.settings import SideSettings, SparkSettings
 
 pytestmark = pytest.mark.unit
 
@@ -157,12 +159,18 @@ def test_the_table_of_topics_is_that_of_the_code() -> None:
         assert readers - {METERING_NODE} <= set(re.findall(r"\w+", read)), spec.name
 
 
-def test_the_table_of_collects_settings_has_each_with_its_default() -> None:
-    rows = table_rows("collect.md", "Settings")
+@pytest.mark.parametrize(
+    ("page", "settings", "shared"),
+    [("collect.md", CollectSettings, SideSettings), ("delivery.md", TransmitSettings, SparkSettings)],
+)
+def test_a_nodes_table_of_settings_has_each_with_its_default(
+    page: str, settings: type[BaseSettings], shared: type[BaseSettings]
+) -> None:
+    rows = table_rows(page, "Settings")
     own = {
         f"HIFI_{name.upper()}": field.default
-        for name, field in CollectSettings.model_fields.items()
-        if name not in SideSettings.model_fields
+        for name, field in settings.model_fields.items()
+        if name not in shared.model_fields
     }
     assert set(rows) == set(own)
     for variable, default in own.items():

@@ -35,8 +35,8 @@ def description() -> dict[str, Any]:
         },
         "paths": {
             "/v1/events": {"post": _post_events()},
-            "/healthz": {"get": _health("The process is alive.")},
-            "/readyz": {"get": _health("The process accepts events.") | {"operationId": "readiness"}},
+            "/healthz": {"get": _health("liveness", "The process is alive.")},
+            "/readyz": {"get": _health("readiness", "The process accepts events.", "503")},
         },
         "components": {
             "securitySchemes": {"writeKey": {"type": "http", "scheme": "bearer"}},
@@ -91,15 +91,13 @@ def _refusal(status: HTTPStatus, text: str) -> dict[str, Any]:
     return response
 
 
-def _health(text: str) -> dict[str, Any]:
+def _health(name: str, text: str, *refusals: str) -> dict[str, Any]:
+    found = {"200": text} | dict.fromkeys(refusals, "It is not ready.")
     return {
-        "operationId": "liveness",
+        "operationId": name,
         "summary": text,
         "security": [],
-        "responses": {
-            "200": _response(text, _JSON, {"type": "object"}),
-            "503": _response("It is not ready.", _JSON, {"type": "object"}),
-        },
+        "responses": {status: _response(said, _JSON, {"type": "object"}) for status, said in found.items()},
     }
 
 

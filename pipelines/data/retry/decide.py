@@ -3,12 +3,9 @@
 from typing import Final, NamedTuple
 
 from shared.contracts import headers as h
-from shared.contracts.headers import Headers, headers_size
-from shared.contracts.limits import MAX_HEADERS_BYTES, MAX_READABLE_BYTES
+from shared.contracts.headers import Headers, headers_size, quarantine_headers
+from shared.contracts.limits import MAX_READABLE_BYTES
 from shared.contracts.topics import RETRY_DELAYS, Topic
-
-_MAX_DIGITS: Final = 15
-"""Of a whole number in a header: as milliseconds, thirty thousand years."""
 
 _REPLACED_HEADERS: Final = frozenset((h.ATTEMPT, h.NOT_BEFORE, h.REASON))
 """Written anew, or meaningful only while a record waits."""
@@ -87,11 +84,10 @@ def released(record: WaitingRecord, attempt: int) -> OutputRecord:
 
 def quarantined(record: WaitingRecord, reason: str) -> OutputRecord:
     """The record with the reason and its origin; truncated if it is too large."""
-    kept = record.headers if headers_size(record.headers) <= MAX_HEADERS_BYTES else []
     origin = f"{record.topic}/{record.partition}/{record.offset}"
-    added: Headers = [(h.REASON, reason.encode()), (h.ORIGIN, origin.encode())]
     value = record.value and record.value[:MAX_READABLE_BYTES]
-    return OutputRecord(Topic.QUARANTINE, record.key, value, kept + added)
+    headers = quarantine_headers(record.headers, reason, origin)
+    return OutputRecord(Topic.QUARANTINE, record.key, value, headers)
 
 
 def _problem(header: str) -> str:
@@ -100,6 +96,6 @@ def _problem(header: str) -> str:
 
 def _whole(value: bytes | None) -> int | None:
     """A header's value as a whole number; None if it is not one."""
-    if value is None or not value.isdigit() or len(value) > _MAX_DIGITS:
+    if value is None or not value.isdigit() or len(value) > h.MAX_DIGITS:
         return None
     return int(value)

@@ -1,4 +1,4 @@
-"""Wiring of route: `events` to `outbound` and `quarantine`, in real-time mode, with live pipes."""
+"""Wiring of route: `events` to `outbound`, `unmatched`, `quarantine`, in real-time mode, with live pipes."""
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery

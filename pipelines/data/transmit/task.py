@@ -139,7 +139,7 @@ class Task:
                     events=group,
                     outcome=outcome,
                     tenant=of.tenant,
-                    destination=self._delivery.pipes.name((of.tenant, of.pipe)),
+                    destination=self._delivery.pipes.destination_name((of.tenant, of.pipe)),
                     pipe=of.pipe,
                     attempt=of.attempt,
                     started_ms=now_ms,

@@ -97,6 +97,7 @@ class Background:
             except (OperatorError, KafkaException, OSError) as error:
                 self.failure = str(error)
             except Exception as error:
+                _log.exception("failed for a reason that is not expected", extra={"work": self._now})
                 self.failure = repr(error)
             following = self._advance()
 

@@ -20,7 +20,9 @@ from scripts.local.twins.versions import NoVersionError, code_of, commit_of
 from shared.contracts.topology import INPUTS
 from shared.runtime.program_output import last_line
 
-_SECONDS: Final = 240
+_SECONDS: Final = 900
+"""A check takes half a minute of a core of its own, and gets a fifth of one beside a side that needs both."""
+
 _MODULES: Final = (
     "scripts.local.processes.driver",
     "pipelines.data.collect.service",

@@ -14,7 +14,7 @@ from pipelines.data.transmit.connectors.http.client import (
     HttpResponse,
     answers_by_item,
     error_code,
-    exchange,
+    send_for_body,
 )
 from pipelines.data.transmit.connectors.http.credentials import basic, header_text
 from pipelines.data.transmit.connectors.http.formats import line
@@ -71,7 +71,7 @@ class Elasticsearch:
             body=bulk(options.operation, events),
         )
         most = RESPONSE_BYTES + _ITEM_BYTES * len(events)
-        response = await exchange(self._session, request, seconds, most)
+        response = await send_for_body(self._session, request, seconds, most)
         return answers(response, events, options.operation)
 
     async def close(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from pipelines.data.transmit.connectors.base import Answer, ConnectorContext, ConnectorType
-from pipelines.data.transmit.connectors.http.client import HttpRequest, HttpResponse, post
+from pipelines.data.transmit.connectors.http.client import HttpRequest, HttpResponse, send_for_status
 from pipelines.data.transmit.connectors.http.credentials import BadSecretError, basic, bearer, header_text
 from pipelines.data.transmit.connectors.http.formats import Content, content
 from pipelines.data.transmit.connectors.http.oauth2 import TokenCache, TokenError
@@ -65,7 +65,7 @@ class Webhook:
         self, options: Options, found: Content, headers: Mapping[str, str], seconds: float
     ) -> HttpResponse | Answer:
         request = HttpRequest(url=options.url, headers=headers, body=found.body)
-        return await post(self._session, request, seconds)
+        return await send_for_status(self._session, request, seconds)
 
     async def _token(self, options: Options, seconds: float) -> dict[str, str]:
         """The Authorization header of OAuth2, for which a token may have to be requested."""

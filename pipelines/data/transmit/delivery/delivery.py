@@ -213,7 +213,7 @@ class Delivery:
                 events=events,
                 outcome=outcome,
                 tenant=of.tenant,
-                destination=self.pipes.name((of.tenant, of.pipe)),
+                destination=self.pipes.destination_name((of.tenant, of.pipe)),
                 pipe=of.pipe,
                 attempt=of.attempt,
                 started_ms=started_ms,

@@ -10,7 +10,7 @@ from pipelines.data.transmit.delivery.decide import Dead, Delivered, End, RetryL
 from pipelines.data.transmit.events import Event, Poison
 from pipelines.data.transmit.schema import OUTPUT_ARROW
 from shared.contracts import headers as h
-from shared.contracts.headers import Headers, headers_size
+from shared.contracts.headers import Headers, headers_size, quarantine_headers
 from shared.contracts.limits import MAX_HEADERS_BYTES, MAX_READABLE_BYTES
 from shared.contracts.receipts import Breaker, Lane, Receipt, Result, pack_keys
 from shared.contracts.topics import Topic
@@ -92,10 +92,9 @@ def as_read(settled: SettledEvents) -> SettledEvents:
 
 def quarantined(poison: Poison) -> Row:
     """The quarantine record of a record that cannot be sent, cut to what a record can hold."""
-    kept = poison.headers if headers_size(poison.headers) <= MAX_HEADERS_BYTES else []
     value = poison.value and poison.value[:MAX_READABLE_BYTES]
-    added: Headers = [(h.REASON, poison.reason.encode()), (h.ORIGIN, poison.origin.encode())]
-    return Row(Topic.QUARANTINE, poison.key, value, kept + added)
+    headers = quarantine_headers(poison.headers, poison.reason, poison.origin)
+    return Row(Topic.QUARANTINE, poison.key, value, headers)
 
 
 def _receipt(settled: SettledEvents, events: Sequence[Event]) -> Row:

@@ -102,7 +102,7 @@ class PipeResolver:
             self._in_vain, self._in_vain_in = set(), self._view()
         return self._in_vain
 
-    def name(self, pipe: TenantName) -> str:
+    def destination_name(self, pipe: TenantName) -> str:
         """The name of the pipe's destination; empty if it has none."""
         known = self._view().pipes.get(pipe)
         return known.destination if known else ""

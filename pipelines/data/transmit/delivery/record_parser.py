@@ -18,10 +18,8 @@ from shared.contracts.timestamps import parse_time
 
 _REQUIRED: Final = (h.TENANT, h.PIPE, h.CE_ID, h.CE_SOURCE, h.CE_TYPE)
 _STAMPS: Final = (h.MINUTE, h.RECEIVED, h.ATTEMPT)
-_MAX_DIGITS: Final = 15
-"""Most digits of a number in a header: as milliseconds, thirty thousand years."""
 
-_Whole = Annotated[int, Meta(ge=0, lt=10**_MAX_DIGITS)]
+_Whole = Annotated[int, Meta(ge=0, lt=10**h.MAX_DIGITS)]
 _CE: Final = f'"{h.CE_PREFIX}'.encode()
 
 
@@ -32,7 +30,7 @@ class _Stamped(Struct, gc=False):
     pipe: str = field(name=h.PIPE)
     minute: _Whole = field(name=h.MINUTE)
     received_ms: _Whole = field(name=h.RECEIVED)
-    attempt: Annotated[int, Meta(ge=1, lt=10**_MAX_DIGITS)] = field(name=h.ATTEMPT)
+    attempt: Annotated[int, Meta(ge=1, lt=10**h.MAX_DIGITS)] = field(name=h.ATTEMPT)
     id: str = field(name=h.CE_ID)
     source: str = field(name=h.CE_SOURCE)
     type: str = field(name=h.CE_TYPE)
@@ -127,7 +125,7 @@ def _header_problem(headers: Mapping[str, str]) -> str:
 
 def _whole(text: str | None) -> int | None:
     """The whole number in a header; None if it does not hold one."""
-    if text is None or not text.isdigit() or not text.isascii() or len(text) > _MAX_DIGITS:
+    if text is None or not text.isdigit() or not text.isascii() or len(text) > h.MAX_DIGITS:
         return None
     return int(text)
 

@@ -136,6 +136,19 @@ def test_what_a_group_that_has_committed_nothing_has_before_it_is_known_though_i
     assert (found["ingest"].records, found["ingest"].ahead) == (1, 1)
 
 
+class MovingCoordinator(OnItsWay):
+    """Brokers that do not know yet which of them keeps the groups' offsets."""
+
+    def _group(self, group: str) -> Any:
+        raise KafkaException(KafkaError(KafkaError.COORDINATOR_NOT_AVAILABLE))
+
+
+def test_a_coordinator_that_does_not_answer_is_not_taken_for_a_group_without_commits() -> None:
+    admin: Any = MovingCoordinator([])
+    with pytest.raises(KafkaException, match="oordinator"):
+        lags(admin)
+
+
 @pytest.mark.parametrize("node", ["retry", "transmit"])
 def test_records_that_are_deleted_are_behind_no_node(node: str) -> None:
     admin: Any = OnItsWay([])

@@ -16,7 +16,7 @@ from pipelines.data.transmit.connectors.http.client import (
     HttpResponse,
     answers_by_item,
     error_code,
-    exchange,
+    send_for_body,
 )
 from pipelines.data.transmit.events import Event, attributes_of, partition_key
 from shared.connectors.kinesis import SPEC, Options
@@ -99,7 +99,7 @@ class Kinesis:
         data = _encoder.encode(_Request(options.stream, records))
         request = await signer.signed(HttpRequest(url=url, headers=_HEADERS, body=data), self._threads)
         most = RESPONSE_BYTES + _ITEM_BYTES * len(records)
-        response = await exchange(self._session, request, seconds, most)
+        response = await send_for_body(self._session, request, seconds, most)
         return _answers(response, len(records))
 
 

@@ -13,7 +13,7 @@ import aiohttp
 
 from pipelines.data.transmit.connectors.aws.client import Signer, failure
 from pipelines.data.transmit.connectors.base import Answer
-from pipelines.data.transmit.connectors.http.client import HttpRequest, HttpResponse, exchange
+from pipelines.data.transmit.connectors.http.client import HttpRequest, HttpResponse, send_for_body
 
 PART_BYTES: Final = 5 * 1024 * 1024
 """Size of a part: the smallest that S3 accepts, except for the last one."""
@@ -106,7 +106,7 @@ class S3Uploader:
         url = s3_object.url + query
         unsigned = HttpRequest(method=method, url=url, headers=_TYPE, body=data)
         request = await s3_object.signer.signed(unsigned, self._threads)
-        return await exchange(self._session, request, seconds)
+        return await send_for_body(self._session, request, seconds)
 
     def _abort(self, s3_object: S3Object, upload_id: str) -> None:
         """Delete the parts of an abandoned upload, which cost money. A bucket rule should delete the rest."""

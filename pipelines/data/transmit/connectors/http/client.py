@@ -71,7 +71,9 @@ class HttpResponse:
         return Answer(status=self.status, retry_after=self.retry_after, detail=error_code(code))
 
 
-async def post(session: aiohttp.ClientSession, request: HttpRequest, seconds: float) -> HttpResponse | Answer:
+async def send_for_status(
+    session: aiohttp.ClientSession, request: HttpRequest, seconds: float
+) -> HttpResponse | Answer:
     """Send once for the status: once it is known it counts, whatever happens to the body.
 
     Args:
@@ -97,7 +99,7 @@ async def post(session: aiohttp.ClientSession, request: HttpRequest, seconds: fl
     return found
 
 
-async def exchange(
+async def send_for_body(
     session: aiohttp.ClientSession, request: HttpRequest, seconds: float, most_bytes: int = RESPONSE_BYTES
 ) -> HttpResponse | Answer:
     """Send once for the body as well as the status: a body that does not come in time is not a response.

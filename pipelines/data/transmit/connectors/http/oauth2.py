@@ -9,7 +9,7 @@ import aiohttp
 import msgspec
 
 from pipelines.data.transmit.connectors.base import Answer
-from pipelines.data.transmit.connectors.http.client import HttpRequest, HttpResponse, post
+from pipelines.data.transmit.connectors.http.client import HttpRequest, HttpResponse, send_for_status
 from pipelines.data.transmit.connectors.http.credentials import client
 from shared.connectors.http_auth import OAuth2
 from shared.contracts.http_statuses import RETRYABLE
@@ -112,7 +112,7 @@ class TokenCache:
         form, headers = request(auth, self._secrets.get(auth.client_secret))
         asked_ms = self._clock()
         sent = HttpRequest(url=auth.token_url, headers=headers, body=form, option="auth.token_url")
-        found = await post(self._session, sent, ASK_SECONDS)
+        found = await send_for_status(self._session, sent, ASK_SECONDS)
         if isinstance(found, Answer):
             raise TokenError(found)
         return granted(found, asked_ms)

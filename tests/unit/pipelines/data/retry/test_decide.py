@@ -51,6 +51,7 @@ def test_a_record_that_cannot_be_read_leaves_for_quarantine_at_its_turn(
     assert held.output.topic == Topic.QUARANTINE
     assert (held.output.key, held.output.value) == (unreadable.key, unreadable.value)
     said = dict(held.output.headers)
+    assert len(said) == len(held.output.headers), "a header is written twice"
     assert said[h.ORIGIN] == b"retry_in.30s/0/7"
     assert said[h.REASON] == f"unreadable: header hifi_{header} is missing or not a whole number".encode()
     assert said["ce_id"] == b"e1"
