@@ -121,24 +121,24 @@ def run_operation(name: str, settings: SparkSettings, make: Callable[[], Operati
     """
     configure_logging(name)
     stopping, ready = stop_event(), threading.Event()
-    meters = QueryMetrics(name)
+    metrics = QueryMetrics(name)
 
     def report() -> Mapping[str, bool]:
         return {"queries": ready.is_set() and not stopping.is_set()}
 
-    meters.ready.set_function(lambda: all(report().values()))
+    metrics.ready.set_function(lambda: all(report().values()))
     _forget(settings.ready_file)
-    with health_served(settings.metrics_host, settings.metrics_port, report, meters.registry) as port:
+    with health_served(settings.metrics_host, settings.metrics_port, report, metrics.registry) as port:
         _log.info("health and metrics", extra={"host": settings.metrics_host, "port": port})
         with json_output(), ThreadPoolExecutor(1) as beside:
             made = beside.submit(make)
             spark = spark_session(settings, name)
         operation = made.result()
         _log.info("session started")
-        meters.count_executors(spark, stopping)
+        metrics.count_executors(spark, stopping)
         queries = list(operation.start(spark, stopping))
         looker = threading.Thread(
-            target=_look, args=(spark, queries, stopping, settings.bootstrap, meters), daemon=True
+            target=_look, args=(spark, queries, stopping, settings.bootstrap, metrics), daemon=True
         )
         looker.start()
         try:
@@ -183,7 +183,7 @@ def _look(
     queries: Sequence[StreamingQuery],
     stopping: threading.Event,
     bootstrap: str,
-    meters: QueryMetrics,
+    metrics: QueryMetrics,
 ) -> None:
     """Publish each query's progress until stopping: to Kafka (for `hifi doctor` and KEDA) and Prometheus."""
     groups: dict[str, ProgressGroup] = {}
@@ -192,18 +192,18 @@ def _look(
             for query in tuple(queries):
                 if query.name not in groups:
                     groups[query.name] = ProgressGroup(bootstrap, query.name)
-                _look_at(query, groups[query.name], meters)
-            meters.look_at_jvm(spark)
+                _look_at(query, groups[query.name], metrics)
+            metrics.look_at_jvm(spark)
         except Exception:  # the next pass may succeed; a query that ended is noticed elsewhere
             if not stopping.is_set():
                 _log.warning("progress of the queries not published", exc_info=True)
 
 
-def _look_at(query: StreamingQuery, group: ProgressGroup, meters: QueryMetrics) -> None:
+def _look_at(query: StreamingQuery, group: ProgressGroup, metrics: QueryMetrics) -> None:
     progress = query.lastProgress
     offsets = progress_offsets(progress)
     group.show(offsets)
-    meters.take(query.name, progress, group.ends(offsets))
+    metrics.take(query.name, progress, group.ends(offsets))
 
 
 def is_processing(query: StreamingQuery) -> bool:

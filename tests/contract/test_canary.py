@@ -24,6 +24,9 @@ from tests.harness.waiting import eventually, free_port
 _STOP_SECONDS = 45
 """As long as Kubernetes gives it."""
 
+_TURN_SECONDS = 1.0
+"""A canary of these tests sends five times a second: it would have sent by then."""
+
 
 class CanaryProcess(ServiceProcess):
     """The canary on a port of its own, with a high rate and short intervals."""
@@ -64,11 +67,11 @@ class CanaryProcess(ServiceProcess):
         return time.monotonic() - began
 
 
-Sing = Callable[..., CanaryProcess]
+StartCanary = Callable[..., CanaryProcess]
 
 
 @pytest.fixture
-def sing(topics: str, tmp_path: Path) -> Iterator[Sing]:
+def start_canary(topics: str, tmp_path: Path) -> Iterator[StartCanary]:
     """Starts canaries, all with one log, and ends them."""
     started: list[CanaryProcess] = []
 
@@ -112,10 +115,10 @@ def _body(pipe: CanaryPipe, data: dict[str, Any]) -> bytes:
 
 
 def test_every_pipes_events_are_sent_taken_and_awaited(
-    sing: Sing, collect: CollectProcess, topics: str, tmp_path: Path
+    start_canary: StartCanary, collect: CollectProcess, topics: str, tmp_path: Path
 ) -> None:
     collected = Collected(topics)
-    canary = sing(collect.port)
+    canary = start_canary(collect.port)
     eventually(canary.ready, 120, "the canary is ready")
     eventually(lambda: canary.figure(CanaryMetric.ACKNOWLEDGED) >= 10, 120, "events are taken")
     eventually(lambda: canary.figure(CanaryMetric.MISSING, "canary-plain") >= 1, 120, "none is delivered")
@@ -133,10 +136,10 @@ def test_every_pipes_events_are_sent_taken_and_awaited(
 
 @pytest.mark.proof
 def test_arrivals_repetitions_and_changed_events_are_counted_by_pipe(
-    sing: Sing, collect: CollectProcess, topics: str
+    start_canary: StartCanary, collect: CollectProcess, topics: str
 ) -> None:
     collected = Collected(topics)
-    canary = sing(collect.port, canary_missing_seconds="60")
+    canary = start_canary(collect.port, canary_missing_seconds="60")
     eventually(
         lambda: canary.report() and canary.figure(CanaryMetric.ACKNOWLEDGED) >= 4, 120, "events are taken"
     )
@@ -161,18 +164,17 @@ def test_arrivals_repetitions_and_changed_events_are_counted_by_pipe(
 
 
 def test_a_pause_stops_what_is_sent_and_nothing_that_arrives_and_ends_by_itself(
-    sing: Sing, collect: CollectProcess
+    start_canary: StartCanary, collect: CollectProcess
 ) -> None:
-    canary = sing(collect.port, canary_pause_seconds="600")
+    canary = start_canary(collect.port, canary_pause_seconds="600")
     eventually(lambda: canary.report().get("documents"), 120, "documents are published")
-    time.sleep(1)
+    time.sleep(_TURN_SECONDS)
     assert canary.figure(CanaryMetric.SENT) == 0, "it began with a pause"
     assert _pause(canary, "0") == 204
     eventually(lambda: canary.figure(CanaryMetric.ACKNOWLEDGED) >= 4, 120, "events are taken")
     assert _pause(canary, "60") == 204
-    time.sleep(0.5)
     sent = canary.figure(CanaryMetric.SENT)
-    time.sleep(1)
+    time.sleep(_TURN_SECONDS)
     assert canary.figure(CanaryMetric.SENT) == sent
     stranger = _body(PIPES[0], {"id": "of an earlier one", "sent_ms": 0})
     assert canary.request("POST", "/plain", stranger).status == 204
@@ -181,9 +183,9 @@ def test_a_pause_stops_what_is_sent_and_nothing_that_arrives_and_ends_by_itself(
 
 
 def test_a_pause_that_is_none_is_refused_and_says_what_it_has_to_be(
-    sing: Sing, collect: CollectProcess
+    start_canary: StartCanary, collect: CollectProcess
 ) -> None:
-    canary = sing(collect.port)
+    canary = start_canary(collect.port)
     eventually(canary.report, 120, "it answers")
     for body in ("", "-1", "soon", "3601", "\u00b2"):
         answer = canary.request("PUT", PAUSE_PATH, body.encode())
@@ -196,25 +198,25 @@ def _pause(canary: CanaryProcess, seconds: str) -> int:
 
 @pytest.mark.proof
 def test_a_restarted_canary_changes_nothing_but_its_key(
-    sing: Sing, collect: CollectProcess, topics: str
+    start_canary: StartCanary, collect: CollectProcess, topics: str
 ) -> None:
     port = str(free_port())
-    first = sing(collect.port, canary_sinks=f"http://127.0.0.1:{port}")
+    first = start_canary(collect.port, canary_sinks=f"http://127.0.0.1:{port}")
     eventually(first.ready, 120, "the first canary is ready")
     first.seconds_to_stop()
     before = _versions(topics)
-    second = sing(collect.port, canary_sinks=f"http://127.0.0.1:{port}")
+    second = start_canary(collect.port, canary_sinks=f"http://127.0.0.1:{port}")
     eventually(second.ready, 8, "the second canary is ready")  # nothing has to take effect first
     after = _versions(topics)
     assert {key for key in after if after[key] != before[key]} == {b"canary/source/canary"}
 
 
 @pytest.mark.proof
-def test_a_collect_that_is_away_is_waited_for(sing: Sing, topics: str, tmp_path: Path) -> None:
+def test_a_collect_that_is_away_is_waited_for(start_canary: StartCanary, topics: str, tmp_path: Path) -> None:
     process = CollectProcess(topics, tmp_path / "collect.log")
     try:
         process.kill()
-        canary = sing(process.port)
+        canary = start_canary(process.port)
         eventually(lambda: canary.report().get("documents"), 120, "documents are published")
         eventually(lambda: canary.figure(CanaryMetric.SENT) >= 8, 120, "it tries again")
         assert not canary.ready()
@@ -228,8 +230,8 @@ def test_a_collect_that_is_away_is_waited_for(sing: Sing, topics: str, tmp_path:
 
 
 @pytest.mark.proof
-def test_deleted_documents_come_back(sing: Sing, collect: CollectProcess, topics: str) -> None:
-    canary = sing(collect.port)
+def test_deleted_documents_come_back(start_canary: StartCanary, collect: CollectProcess, topics: str) -> None:
+    canary = start_canary(collect.port)
     eventually(canary.ready, 120, "the canary is ready")
     publish(topics, "test", dict.fromkeys(_versions(topics)), 60)
     eventually(lambda: not canary.ready(), 120, "its key is unknown")
@@ -248,10 +250,10 @@ def test_brokers_that_are_away_do_not_keep_a_canary_from_stopping(tmp_path: Path
 
 
 def test_a_twin_without_a_public_address_has_an_idle_canary(
-    sing: Sing, collect: CollectProcess, topics: str
+    start_canary: StartCanary, collect: CollectProcess, topics: str
 ) -> None:
     before = _versions(topics)
-    canary = sing(collect.port, side="blue", allow_loopback="false")
+    canary = start_canary(collect.port, side="blue", allow_loopback="false")
     eventually(canary.ready, 120, "an idle canary is ready")
     assert canary.report() == {"ready": True, "idle": True}
     assert "idle: transmit cannot reach this process; set HIFI_CANARY_SINKS" in canary.log.read_text()

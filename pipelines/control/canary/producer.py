@@ -41,10 +41,10 @@ class CanaryProducer:
         url: str,
         publisher: ConfigPublisher,
         documents: Sequence[Document],
-        pace: Schedule,
+        schedule: Schedule,
         pause: Pause,
         tracker: DeliveryTracker,
-        meters: CanaryMetrics,
+        metrics: CanaryMetrics,
         clock: Clock,
     ) -> None:
         """Ids begin with `run`; `session` carries the write key; `url` is collect's endpoint for events."""
@@ -53,10 +53,10 @@ class CanaryProducer:
         self._url = url
         self._publisher = publisher
         self._documents = documents
-        self._pace = pace
+        self._schedule = schedule
         self._pause = pause
         self._tracker = tracker
-        self._metrics = meters
+        self._metrics = metrics
         self._clock = clock
         self._unknown = 0
 
@@ -81,7 +81,7 @@ class CanaryProducer:
                 await self._publish(stopping)
             if number % _FORGET_EVERY == 0:
                 self._tracker.forget(self._clock())
-            await _pause(stopping, self._pace.pause(taken=self.taken))
+            await _pause(stopping, self._schedule.pause(taken=self.taken))
 
     async def _publish(self, stopping: asyncio.Event) -> None:
         for failures in itertools.count(1):
@@ -99,7 +99,7 @@ class CanaryProducer:
                 return
 
     async def _turn(self) -> None:
-        if ids := list(itertools.islice(self._ids, self._pace.events())):
+        if ids := list(itertools.islice(self._ids, self._schedule.events())):
             now_ms = self._clock()
             self._tracker.send(ids, now_ms)
             self._metrics.sent.inc(len(ids))

@@ -85,9 +85,9 @@ class Canary:
                 ),
                 documents=documents(base_url, write_key),
                 pause=self._pause,
-                pace=Schedule(self._settings.canary_rate, self._settings.canary_seconds),
+                schedule=Schedule(self._settings.canary_rate, self._settings.canary_seconds),
                 tracker=self._tracker,
-                meters=self._metrics,
+                metrics=self._metrics,
                 clock=self._clock,
             )
             producing = asyncio.ensure_future(self._producer.run(stopping))

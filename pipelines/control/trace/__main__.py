@@ -28,21 +28,21 @@ def serve(settings: TraceSettings, stopping: threading.Event) -> None:
         OSError: if the port is taken.
         KafkaException: if the client cannot go on.
     """
-    client, meters = f"hifi-{settings.side}-{NODE}", TraceMetrics()
+    client, metrics = f"hifi-{settings.side}-{NODE}", TraceMetrics()
     tracer = TraceService(
         consumer=Consumer(member_config(settings.bootstrap, client, NODE), logger=get_logger(__name__)),
         exporter=OtlpExporter(settings.otlp_endpoint, settings.side, settings.export_timeout),
         gathering=SpanBuffer(int(settings.hold_seconds * 1000)),
         clock=wall_clock,
-        meters=meters,
+        metrics=metrics,
         stopping=stopping,
     )
 
     def report() -> Mapping[str, bool]:
         return {"group": tracer.joined, "exports": tracer.acknowledged}
 
-    meters.ready.set_function(lambda: all(report().values()))
-    with health_served(settings.host, settings.port, report, meters.registry):
+    metrics.ready.set_function(lambda: all(report().values()))
+    with health_served(settings.host, settings.port, report, metrics.registry):
         tracer.run()
 
 

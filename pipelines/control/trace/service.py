@@ -35,14 +35,14 @@ class TraceService:
         exporter: OtlpExporter,
         gathering: SpanBuffer,
         clock: Clock,
-        meters: TraceMetrics,
+        metrics: TraceMetrics,
         stopping: threading.Event,
     ) -> None:
         self._consumer = consumer
         self._exporter = exporter
         self._buffer = gathering
         self._clock = clock
-        self._metrics = meters
+        self._metrics = metrics
         self._stopping = stopping
         self._committed: dict[Partition, int] = {}
         self._paused = False

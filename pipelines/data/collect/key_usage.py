@@ -16,7 +16,7 @@ _MOST: Final = 1_000
 
 
 class KeyUsage:
-    """Belongs to the event loop. A report that brokers do not take in time is lost; the next is a minute off."""
+    """Belongs to the event loop. A report that brokers do not take in time is lost: the next comes later."""
 
     def __init__(self) -> None:
         self._used: dict[str, KeyUse] = {}

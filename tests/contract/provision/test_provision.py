@@ -33,6 +33,9 @@ from tests.harness.provision_process import START_SECONDS, ProvisionProcess
 from tests.harness.topics import Topics
 from tests.harness.waiting import eventually, free_port
 
+_LOOKS_SECONDS = 2.0
+"""The provisioner looks at the table twice a second: it would have written by then."""
+
 SOON = 60.0
 """Seconds in which a busy machine does what takes two on an idle one."""
 
@@ -130,7 +133,7 @@ def test_a_side_whose_documents_are_older_than_the_table_is_taken_over_without_a
     eventually(start().leads)
     stored = eventually(lambda: table.get(tenant, DocumentKey("destination", tenant)), SOON)
     assert (stored.version, stored.document) == (6, destination(tenant))
-    time.sleep(2)
+    time.sleep(_LOOKS_SECONDS)
     assert len(view.topics.all_of(Topic.CONFIG)) == before
 
 
@@ -157,7 +160,7 @@ def test_a_table_that_was_lost_leaves_the_topic_as_it_is(
     eventually(view.entries)
     table.adopt(LOCAL, [])
     eventually(start().leads)
-    time.sleep(2)
+    time.sleep(_LOOKS_SECONDS)
     assert list(view.entries()) == [f"{tenant}/destination/{tenant}"]
 
 
@@ -169,7 +172,7 @@ def test_hifis_own_documents_are_left_alone(
     put(table, destination(tenant))
     eventually(start().leads)
     eventually(view.entries, SOON)
-    time.sleep(1)
+    time.sleep(_LOOKS_SECONDS)
     assert view.table.view.destinations[CANARY, own.name] == own
     assert table.get(CANARY, DocumentKey("destination", own.name)) is None
     view.remove(f"{CANARY}/destination/{own.name}")
@@ -243,7 +246,7 @@ def test_a_leader_that_was_suspended_writes_nothing_stale_when_it_goes_on(
     written = len(view.topics.all_of(Topic.CONFIG))
     first.process.send_signal(signal.SIGCONT)
     eventually(lambda: not first.leads(), SOON)
-    time.sleep(1)
+    time.sleep(_LOOKS_SECONDS)
     assert len(view.topics.all_of(Topic.CONFIG)) == written
     assert view.entries() == newest
 

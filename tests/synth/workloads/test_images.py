@@ -128,7 +128,7 @@ def test_a_worker_is_decommissioned_and_awaited_until_its_executors_are_gone(tmp
         command = [str(IMAGES / "drain-worker.sh"), str(worker.pid), "300", f"[E]xecutor-{name}"]
         drain = subprocess.Popen(command)
         eventually(told.exists, what="the worker is decommissioned")
-        time.sleep(1.5)
+        time.sleep(1.5)  # the script looks for executors once a second
         assert drain.poll() is None, "it did not wait for the executor"
         over.touch()
         assert drain.wait(120) == 0

@@ -50,10 +50,10 @@ def array_items(body: bytes) -> Sequence[bytes]:
     try:
         found = _any_items.decode(body) if len(body) <= _SMALL_BYTES else _items_of_large(body)
     except (msgspec.MsgspecError, RecursionError) as error:
-        salvaged = recover_items(body.strip(WHITESPACE))
-        if salvaged is None:
+        recovered = recover_items(body.strip(WHITESPACE))
+        if recovered is None:
             raise malformed(f"the array cannot be read: {error}", "send valid JSON (RFC 8259)") from error
-        return salvaged
+        return recovered
     if len(found) > MAX_REQUEST_EVENTS:  # before they are copied
         raise too_many_events(MAX_REQUEST_EVENTS)
     return list(map(bytes, found))

@@ -16,22 +16,22 @@ from tests.strategies import json_texts
 
 
 @given(st.lists(json_texts(), min_size=1, max_size=5))
-def test_salvage_cuts_a_valid_array_as_the_parser_does(texts: list[str]) -> None:
+def test_recovery_cuts_a_valid_array_as_the_parser_does(texts: list[str]) -> None:
     assert recover_items(f"[{' , '.join(texts)}]".encode()) == [text.encode() for text in texts]
 
 
 @given(st.binary(max_size=60))
-def test_salvage_never_raises_and_drops_nothing(text: bytes) -> None:
+def test_recovery_never_raises_and_drops_nothing(text: bytes) -> None:
     items = recover_items(b"[" + text + b"]")
     if items is not None:
         assert sum(map(len, items)) >= len(text) - text.count(b",") - sum(text.count(w) for w in b" \t\r\n")
 
 
-def test_text_inside_a_string_is_not_salvaged_as_an_event() -> None:
+def test_text_inside_a_string_is_not_recovered_as_an_event() -> None:
     assert recover_items(b'[{"a":"lost quote}, {"b":"x,{},y"}]') is None
 
 
-def test_salvage_keeps_the_neighbours_of_a_bad_item() -> None:
+def test_recovery_keeps_the_neighbours_of_a_bad_item() -> None:
     assert recover_items(b'[{"a":1}, {"a":NaN} ,{"b":"\\ud800"}]') == [
         b'{"a":1}',
         b'{"a":NaN}',
