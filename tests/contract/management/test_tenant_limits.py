@@ -28,6 +28,22 @@ def test_a_tenant_at_its_limit_is_told_so_and_goes_on_after_a_deletion(
         assert (refused.status, "HIFI_TENANT_BYTES" in refused.text) == (409, True), refused.text
 
 
+def test_one_contact_too_many_is_refused_and_those_of_before_a_limit_can_be_changed_and_deleted(
+    dynamodb_local: str, tmp_path: Path
+) -> None:
+    path, body = "/v1/tenants/acme/contacts", {"email": "ops@example.com"}
+    with running_api(tmp_path, dynamodb_local) as api:
+        for name in ("a", "b", "c"):
+            assert api.ask("PUT", f"{path}/{name}", body, NEW).status == 201
+    with running_api(tmp_path, dynamodb_local, table=api.table, tenant_contacts="2") as api:
+        refused = api.ask("PUT", f"{path}/d", body, NEW)
+        assert (refused.status, "HIFI_TENANT_CONTACTS" in refused.text) == (409, True), refused.text
+        assert api.ask("PUT", f"{path}/a", {"email": "other@example.com"}, ANY).status == 200
+        for name in ("a", "b"):
+            assert api.ask("DELETE", f"{path}/{name}", headers=ANY).status == 204
+        assert api.ask("PUT", f"{path}/d", body, NEW).status == 201
+
+
 def test_a_tenant_at_its_limit_can_rotate_a_write_key(dynamodb_local: str, tmp_path: Path) -> None:
     with running_api(tmp_path, dynamodb_local, tenant_bytes="1024") as api:
         path = "/v1/tenants/acme/sources/s"
