@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from shared.contracts.documents import Contact, Document, Pipe, Source
 from shared.contracts.patterns import comparisons
+from shared.contracts.secrets import named_secrets
 
 TENANT_DOCUMENTS: Final = 20_000
 TENANT_BYTES: Final = 32 * 1024 * 1024
@@ -17,6 +18,9 @@ TENANT_COMPARISONS: Final = 50_000
 
 TENANT_CONTACTS: Final = 20
 """Each of its alarms is a notice to each of them: 1 KiB of the memory of observe, which all tenants share."""
+
+TENANT_SECRETS: Final = 1_000
+"""Every transmit worker reads each of them from the store once a minute, twenty with a request."""
 
 UNCOUNTED_KEYS: Final = 8
 """Write keys of each source that do not count as bytes, so that a tenant at its limit can rotate a key."""
@@ -37,6 +41,8 @@ class TenantLimits(Struct, frozen=True, kw_only=True):
     """Of all pipes' patterns, for one event: what they cost, every tenant's events wait for."""
 
     contacts: int = TENANT_CONTACTS
+    secrets: int = TENANT_SECRETS
+    """Different names in all destinations' options, and the key of masks."""
 
     def check(self, before: Iterable[Document], after: Iterable[Document]) -> None:
         """Refuse a write that goes above a limit; one of a tenant above it that does not add is taken.
@@ -65,6 +71,10 @@ def _contacts(documents: Iterable[Document]) -> int:
     return sum(isinstance(each, Contact) for each in documents)
 
 
+def _secrets(documents: Iterable[Document]) -> int:
+    return len(named_secrets(documents))
+
+
 def _counted(document: Document) -> Document:
     """The part of a document that counts: all but the first UNCOUNTED_KEYS write keys of a source."""
     if not isinstance(document, Source):
@@ -82,5 +92,6 @@ _MEASURES: Final[Sequence[tuple[str, str, Callable[[Sequence[Document]], int]]]]
     ("bytes", "{:,} bytes of documents", _size),
     ("comparisons", "{:,} comparisons in its pipes' patterns", _comparisons),
     ("contacts", "{:,} contacts", _contacts),
+    ("secrets", "{:,} names of secrets", _secrets),
 )
 """Of each limit its name, the sentence about a tenant above it, and the figure that it bounds."""

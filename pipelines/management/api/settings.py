@@ -11,6 +11,7 @@ from shared.contracts.tenant_limits import (
     TENANT_COMPARISONS,
     TENANT_CONTACTS,
     TENANT_DOCUMENTS,
+    TENANT_SECRETS,
     TenantLimits,
 )
 from shared.oidc.addresses import checked_issuer
@@ -53,6 +54,9 @@ class ApiSettings(DocumentsSettings, BodySettings):
         description="Most comparisons of an event with one tenant's pipes: matchers in all alternatives.",
     )
     tenant_contacts: int = Field(TENANT_CONTACTS, ge=1, description="Most contacts of one tenant.")
+    tenant_secrets: int = Field(
+        TENANT_SECRETS, ge=1, description="Most secrets that one tenant's documents name, each counted once."
+    )
     drain_timeout: int = Field(3, ge=1, description="Seconds for requests in flight when the process stops.")
     oidc_issuer: str | None = Field(
         None,
@@ -82,6 +86,7 @@ class ApiSettings(DocumentsSettings, BodySettings):
             bytes=self.tenant_bytes,
             comparisons=self.tenant_comparisons,
             contacts=self.tenant_contacts,
+            secrets=self.tenant_secrets,
         )
 
     @field_validator("oidc_issuer")

@@ -71,6 +71,27 @@ def test_one_more_contact_than_each_alarm_may_go_to_is_refused(before: int) -> N
         FEW_CONTACTS.check(contacts(before), contacts(before + 1))
 
 
+def hooks(*names: str) -> list[Document]:
+    """A destination with these secrets in its headers, and another with the first of them."""
+    headers = {f"X-{at}": f"secret://t/{name}" for at, name in enumerate(names)}
+    options = {"url": "https://example.com", "headers": headers}
+    first = {"auth": {"type": "bearer", "token": f"secret://t/{names[0]}"}}
+    return [
+        Destination(name="d", tenant="t", options=options),
+        Destination(name="e", tenant="t", options=first),
+    ]
+
+
+def test_documents_that_name_too_many_different_secrets_are_refused() -> None:
+    limits = TenantLimits(secrets=3)
+    limits.check([], hooks("a", "b", "c"))
+    limits.check(hooks("a", "b", "c", "d", "e"), hooks("a", "b", "c", "d"))
+    limits.check(hooks("a", "b", "c", "d"), hooks("a", "b", "c", "x"))
+    said = "would have 4 names of secrets, and may have 3; .* HIFI_TENANT_SECRETS"
+    with pytest.raises(TenantFullError, match=said):
+        limits.check(hooks("a", "b", "c"), hooks("a", "b", "c", "d"))
+
+
 def piped(*matches: dict[str, Any]) -> list[Document]:
     names = enumerate(matches)
     return [Pipe(name=f"p{at}", tenant="t", source="s", destination="d", match=each) for at, each in names]
