@@ -44,16 +44,16 @@ def say(text: str) -> None:
 
 
 def show(steps: Sequence[Step]) -> None:
-    """Print steps as a table, and the write keys that were made."""
+    """Print steps as a table."""
     table = plain_table("KIND", "NAME", "VERSION", "")
     for step in steps:
         table.add_row(step.kind, step.name, str(step.after or ""), _SHOWN[step.action])
     out().print(table)
-    for step in steps:
-        if step.write_key is not None:
-            err().print(
-                f"write key of {step.name}, shown only now: [bold]{step.write_key}[/]", soft_wrap=True
-            )
+
+
+def show_key(step: Step) -> None:
+    """Print the write key that a new source was given."""
+    err().print(f"write key of {step.name}, shown only now: [bold]{step.write_key}[/]", soft_wrap=True)
 
 
 @contextmanager

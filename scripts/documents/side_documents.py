@@ -25,6 +25,9 @@ PUBLISH_SECONDS: Final = LIVE_SECONDS + 20.0
 
 _POLL_SECONDS: Final = 0.2
 _MOST_SEARCHED: Final = 20
+_MOST_NAMED: Final = 3
+"""Documents in the text of an error."""
+
 _DRY: Final = {"dry_run": "true"}
 
 
@@ -113,9 +116,19 @@ class SideDocuments:
         return [steps[each.document.tenant, each.key] for each in asked]
 
     def write(
-        self, wanted: Sequence[Wanted], seen: Sequence[Step], say: Callable[[str], None] = lambda _: None
+        self,
+        wanted: Sequence[Wanted],
+        seen: Sequence[Step],
+        say: Callable[[str], None] = lambda _: None,
+        show_key: Callable[[Step], None] = lambda _: None,
     ) -> list[Step]:
         """Write documents that were checked, and return when all of them are published.
+
+        Args:
+            wanted: the documents.
+            seen: the steps of `check`.
+            say: gets a line of progress.
+            show_key: gets each step with a write key as soon as it is written, before anything else can fail.
 
         Raises:
             DocumentsError: also if one of them has changed since, or it takes too long.
@@ -125,11 +138,16 @@ class SideDocuments:
         pairs = list(zip(wanted, seen, strict=True))
         done = {(each.document.tenant, step.key): step for each, step in pairs if step.action is Action.NONE}
         changed = [each for each, step in pairs if step.action is not Action.NONE]
+        written: list[Step] = []
         for tenant, group in by_tenant(changed):
             known = {step.key: step for each, step in pairs if each.document.tenant == tenant}
             for part in parts(group):
-                written = self._apply(tenant, put_body(part, known))
-                done |= {(tenant, step.key): step for step in written}
+                steps = self._apply(tenant, put_body(part, known), before=written)
+                for step in steps:
+                    if step.write_key is not None:
+                        show_key(step)
+                written += steps
+                done |= {(tenant, step.key): step for step in steps}
         self._wait(done)
         return [done[each.document.tenant, each.key] for each in wanted]
 
@@ -198,17 +216,26 @@ class SideDocuments:
         self._wait_until(deadline, tenant, written)
 
     def _delete(self, tenant: str, found: Iterable[tuple[DocumentKey, int | None]]) -> None:
-        steps = [step for body in delete_bodies(found) for step in self._apply(tenant, body)]
+        steps: list[Step] = []
+        for body in delete_bodies(found):
+            steps += self._apply(tenant, body, before=steps)
         self._wait({(tenant, step.key): step for step in steps if step.action is not Action.NONE})
 
-    def _apply(self, tenant: str, body: Any, query: Mapping[str, str] | None = None) -> list[Step]:
+    def _apply(
+        self, tenant: str, body: Any, query: Mapping[str, str] | None = None, *, before: Sequence[Step] = ()
+    ) -> list[Step]:
+        """Write documents of a tenant at once; a failure names the steps of the same command `before`."""
         try:
             return self._steps(self._api.send("POST", f"/v1/tenants/{tenant}/apply", body, query=query))
-        except RefusedError as error:
-            if error.code != HTTPStatus.PRECONDITION_FAILED:
+        except DocumentsError as error:
+            said, fix = str(error), ""
+            if isinstance(error, RefusedError) and error.code == HTTPStatus.PRECONDITION_FAILED:
+                said, fix = f"another change came first: {error}", "read it, then try again"
+            elif not before:
                 raise
-            said = f"nothing was written: somebody else was faster: {error}"
-            raise DocumentsError(said, "read it, then try again") from error
+            names = _named([str(step.key) for step in before])
+            written = f"written before that: {names}" if before else "nothing was written"
+            raise DocumentsError(f"{said}; {written}", fix) from error
 
     @staticmethod
     def _steps(answer: Any) -> list[Step]:
@@ -252,12 +279,17 @@ def _stored(tenant: str, item: Any) -> StoredDocument:
 
 
 def _late(missing: Mapping[DocumentKey, Mapping[str, DocumentStatus]], seconds: float) -> str:
-    named = ", ".join(f"{key}{_reasons(sides)}" for key, sides in list(missing.items())[:3])
-    more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+    named = _named([f"{key}{_reasons(sides)}" for key, sides in missing.items()])
     return (
-        f"written, but not published within {seconds:.0f} s: {named}{more}; "
+        f"written, but not published within {seconds:.0f} s: {named}; "
         "the provisioner publishes it as soon as it can"
     )
+
+
+def _named(names: Sequence[str]) -> str:
+    """The first of them, and how many more there are."""
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more
 
 
 def _reasons(sides: Mapping[str, DocumentStatus]) -> str:

@@ -17,6 +17,7 @@
 | `members#` | a tenant | its members with their roles |
 | `memberships#` and a member | a tenant | the member belongs to it |
 | `invitations#` | digest of an invitation | tenant, role, label and expiry |
+| `invitation_ids#` | the tenant, `/` and an invitation's id | the digest |
 | `audit#` and the tenant | time and a random part | a write, or a refused one |
 | `status#` and the tenant | `kind/name/` and a side | how far the side is: .document_status |
 | `rollouts#` | the tenant, `/` and a pipe | how far its ramp-up is: .rollouts |

@@ -11,6 +11,9 @@ MEMBERS: Final = "members#"
 INVITATIONS: Final = "invitations#"
 """Partition of the open invitations, by their digest."""
 
+INVITATION_IDS: Final = "invitation_ids#"
+"""Partition of their digests, by tenant and id."""
+
 
 def memberships_partition(member_id: str) -> str:
     """Partition of the tenants that a member belongs to."""

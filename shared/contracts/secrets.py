@@ -49,7 +49,7 @@ def foreign_secrets(tenant: str, options: object) -> Iterator[tuple[str, str]]:
     """
     for path, text in _texts(options, ""):
         name = secret_name(text)
-        if name and not name.startswith(f"{tenant}/"):
+        if name and not _is_of(tenant, name):
             yield path, text
 
 
@@ -58,15 +58,18 @@ def named_secrets(documents: Iterable[Document]) -> frozenset[str]:
 
     Another tenant's are none of them.
     """
-    names: set[str | None] = set()
+    names: set[str] = set()
     for document in documents:
         if isinstance(document, Destination):
-            foreign = {text for _, text in foreign_secrets(document.tenant, document.options)}
-            texts = {text for _, text in _texts(document.options, "")}
-            names.update(secret_name(text) for text in texts - foreign)
+            found = (secret_name(text) for _, text in _texts(document.options, ""))
+            names.update(name for name in found if name and _is_of(document.tenant, name))
         if isinstance(document, Pipe) and _hashes(document):
-            names.add(secret_name(mask_secret(document.tenant)))
-    return frozenset(name for name in names if name)
+            names.add(mask_secret(document.tenant).removeprefix(SCHEME))
+    return frozenset(names)
+
+
+def _is_of(tenant: str, name: str) -> bool:
+    return name.startswith(f"{tenant}/")
 
 
 def _hashes(pipe: Pipe) -> bool:

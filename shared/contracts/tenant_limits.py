@@ -1,19 +1,26 @@
 """How much one tenant may configure: every node keeps all of it, and every write checks all of it. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from shared.contracts.documents import Document, Pipe, Source
+from shared.contracts.documents import Contact, Document, Pipe, Source
 from shared.contracts.patterns import comparisons
+from shared.contracts.secrets import named_secrets
 
 TENANT_DOCUMENTS: Final = 20_000
 TENANT_BYTES: Final = 32 * 1024 * 1024
 TENANT_COMPARISONS: Final = 50_000
 """Route needs 1.3 to 5.4 us for one, measured with 1,000 pipes and with one pipe of 9,984 conditions."""
+
+TENANT_CONTACTS: Final = 20
+"""Each of its alarms is a notice to each of them: 1 KiB of the memory of observe, which all tenants share."""
+
+TENANT_SECRETS: Final = 1_000
+"""Every transmit worker reads each of them from the store once a minute, twenty with a request."""
 
 UNCOUNTED_KEYS: Final = 8
 """Write keys of each source that do not count as bytes, so that a tenant at its limit can rotate a key."""
@@ -33,6 +40,10 @@ class TenantLimits(Struct, frozen=True, kw_only=True):
     comparisons: int = TENANT_COMPARISONS
     """Of all pipes' patterns, for one event: what they cost, every tenant's events wait for."""
 
+    contacts: int = TENANT_CONTACTS
+    secrets: int = TENANT_SECRETS
+    """Different names in all destinations' options, and the key of masks."""
+
     def check(self, before: Iterable[Document], after: Iterable[Document]) -> None:
         """Refuse a write that goes above a limit; one of a tenant above it that does not add is taken.
 
@@ -40,15 +51,11 @@ class TenantLimits(Struct, frozen=True, kw_only=True):
             TenantFullError: if it adds too much.
         """
         had, has = list(before), list(after)
-        if len(has) > max(self.documents, len(had)):
-            raise TenantFullError(_said(f"{len(has):,} documents", f"{self.documents:,}", "DOCUMENTS"))
-        size = _size(has)
-        if size > self.bytes and size > _size(had):
-            raise TenantFullError(_said(f"{size:,} bytes of documents", f"{self.bytes:,}", "BYTES"))
-        compared = _comparisons(has)
-        if compared > self.comparisons and compared > _comparisons(had):
-            would = f"{compared:,} comparisons in its pipes' patterns"
-            raise TenantFullError(_said(would, f"{self.comparisons:,}", "COMPARISONS"))
+        for name, would, measured in _MEASURES:
+            limit: int = getattr(self, name)
+            found = measured(has)
+            if found > limit and found > measured(had):
+                raise TenantFullError(_said(would.format(found), f"{limit:,}", name.upper()))
 
 
 def _size(documents: Iterable[Document]) -> int:
@@ -58,6 +65,14 @@ def _size(documents: Iterable[Document]) -> int:
 
 def _comparisons(documents: Iterable[Document]) -> int:
     return sum(comparisons(each.match) for each in documents if isinstance(each, Pipe))
+
+
+def _contacts(documents: Iterable[Document]) -> int:
+    return sum(isinstance(each, Contact) for each in documents)
+
+
+def _secrets(documents: Iterable[Document]) -> int:
+    return len(named_secrets(documents))
 
 
 def _counted(document: Document) -> Document:
@@ -70,3 +85,13 @@ def _counted(document: Document) -> Document:
 def _said(would: str, limit: str, setting: str) -> str:
     fix = f"delete what is not used, or have the operator raise HIFI_TENANT_{setting}"
     return f"the tenant would have {would}, and may have {limit}; {fix}"
+
+
+_MEASURES: Final[Sequence[tuple[str, str, Callable[[Sequence[Document]], int]]]] = (
+    ("documents", "{:,} documents", len),
+    ("bytes", "{:,} bytes of documents", _size),
+    ("comparisons", "{:,} comparisons in its pipes' patterns", _comparisons),
+    ("contacts", "{:,} contacts", _contacts),
+    ("secrets", "{:,} names of secrets", _secrets),
+)
+"""Of each limit its name, the sentence about a tenant above it, and the figure that it bounds."""

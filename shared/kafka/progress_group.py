@@ -46,7 +46,7 @@ class ProgressGroup:
         self._group = group_name(node)
         # Not an AdminClient: its request ends the whole process, by an assertion in librdkafka 2.16, when two
         # of three brokers die while it waits for the group's coordinator.
-        config = reader_config(bootstrap, f"shadow-{node}") | {"group.id": self._group}
+        config = reader_config(bootstrap, f"progress-group-{node}") | {"group.id": self._group}
         self._consumer = Consumer(config, logger=_log)
 
     def show(self, offsets: list[TopicPartition]) -> None:

@@ -4,7 +4,9 @@ No text made here contains a value: no error, log line or `repr`.
 """
 
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Final, Protocol
 
 from shared.contracts.secrets import SCHEME, UnknownSecretError, secret_name
@@ -17,6 +19,9 @@ REFRESH_SECONDS: Final = 60.0
 
 _AGAIN_SECONDS: Final = 5.0
 """Pause after a failed reload."""
+
+_MOST_LOGGED: Final = 20
+"""Names of missing secrets in one line of the log."""
 
 
 class SecretStoreError(Exception):
@@ -40,14 +45,18 @@ class SecretStore(Protocol):
 class SecretTable:
     """The values of wanted secrets, refreshed every minute, and at once when a new one is wanted.
 
-    Each is there as soon as it was read, those without a value first, so that many of one tenant do not keep
-    another's from being there. While the store fails, known values stay in force.
+    Each is there as soon as it was read, in an order in which many of one tenant do not keep another's from
+    being there. While the store fails, known values stay in force.
     """
 
     def __init__(self, store: SecretStore, refresh_seconds: float = REFRESH_SECONDS) -> None:
         self._store = store
         self._refresh_seconds = refresh_seconds
         self._values: dict[str, str] = {}
+        self._rounds = 0
+        self._answered: dict[str, int] = {}
+        """The round in which the store last said what a name's value is, or that there is none."""
+
         self._wanted: frozenset[str] = frozenset()
         self._asked: frozenset[str] = frozenset()
         self._stopped = False
@@ -104,10 +113,14 @@ class SecretTable:
     def _refresh(self) -> float:
         """Refresh all wanted secrets; returns the seconds until the next refresh."""
         wanted = self._wanted
+        self._rounds += 1
         self._values = {name: value for name, value in self._values.items() if name in wanted}
+        self._answered = {name: at for name, at in self._answered.items() if name in wanted}
         try:
-            for found in self._store.fetch(sorted(wanted, key=self._order)) if wanted else ():
+            for found in self._store.fetch(in_turn(wanted, self._answered)) if wanted else ():
                 self._take(found)
+                if not self._wanted <= wanted:
+                    return 0.0  # a new one does not wait for the rest
         except SecretStoreError as error:
             _log.warning(
                 "secrets not refreshed: the store failed; keeping known values", extra={"error": str(error)}
@@ -120,13 +133,12 @@ class SecretTable:
             )
             return self._asked_for(wanted, _AGAIN_SECONDS)
         if missing := sorted(wanted - self._values.keys()):
-            _log.warning("secrets missing: create them in the store", extra={"names": missing})
+            fields = {"count": len(missing), "names": missing[:_MOST_LOGGED]}
+            _log.warning("secrets missing: create them in the store", extra=fields)
         return self._asked_for(wanted, self._refresh_seconds)
 
-    def _order(self, name: str) -> tuple[bool, str]:
-        return name in self._values, name
-
     def _take(self, found: Mapping[str, str | None]) -> None:
+        self._answered |= dict.fromkeys(found, self._rounds)
         for name, value in found.items():
             if value is None:
                 self._values.pop(name, None)
@@ -138,3 +150,19 @@ class SecretTable:
             self._asked = names
             self._changed.notify_all()
         return min(pause, self._refresh_seconds)
+
+
+def in_turn(names: Iterable[str], answered: Mapping[str, int]) -> list[str]:
+    """Names of secrets in the order in which they are read: the first of each tenant, then each second one.
+
+    Args:
+        names: each begins with its tenant.
+        answered: when each was last answered; of a tenant, those come first that never were, or long ago.
+    """
+    had: Counter[str] = Counter()
+    turns: list[tuple[int, str]] = []
+    for name in sorted(names, key=lambda name: (answered.get(name, 0), name)):
+        tenant = name.partition("/")[0]
+        turns.append((had[tenant], name))
+        had[tenant] += 1
+    return [name for _, name in sorted(turns, key=itemgetter(0))]

@@ -83,7 +83,7 @@ def offsets_of_topics(bootstrap: str, topics: tuple[Topic, ...]) -> dict[tuple[s
     Raises:
         KafkaException: if the brokers do not answer.
     """
-    consumer = Consumer(reader_config(bootstrap, "hifi-resume"), logger=_log)
+    consumer = Consumer(reader_config(bootstrap, "hifi-starting-offsets"), logger=_log)
     try:
         known = consumer.list_topics(timeout=ANSWER_SECONDS).topics
         return {

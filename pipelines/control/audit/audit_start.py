@@ -72,7 +72,7 @@ def covered_offsets(bootstrap: str, ends: Mapping[Partition, int]) -> Mapping[Pa
         KafkaException: if the brokers do not answer.
     """
     covered: dict[Partition, int] = {}
-    consumer = Consumer(reader_config(bootstrap, "hifi-coverage"), logger=_log)
+    consumer = Consumer(reader_config(bootstrap, "hifi-audit-start"), logger=_log)
     try:
         for block in _blocks(consumer):
             covered = _furthest((*covered.items(), *covered_by(block, ends).items()))

@@ -9,7 +9,9 @@ from shared.contracts.egress_policy import is_loopback
 from shared.contracts.tenant_limits import (
     TENANT_BYTES,
     TENANT_COMPARISONS,
+    TENANT_CONTACTS,
     TENANT_DOCUMENTS,
+    TENANT_SECRETS,
     TenantLimits,
 )
 from shared.oidc.addresses import checked_issuer
@@ -51,6 +53,10 @@ class ApiSettings(DocumentsSettings, BodySettings):
         ge=1,
         description="Most comparisons of an event with one tenant's pipes: matchers in all alternatives.",
     )
+    tenant_contacts: int = Field(TENANT_CONTACTS, ge=1, description="Most contacts of one tenant.")
+    tenant_secrets: int = Field(
+        TENANT_SECRETS, ge=1, description="Most secrets that one tenant's documents name, each counted once."
+    )
     drain_timeout: int = Field(3, ge=1, description="Seconds for requests in flight when the process stops.")
     oidc_issuer: str | None = Field(
         None,
@@ -76,7 +82,11 @@ class ApiSettings(DocumentsSettings, BodySettings):
     def tenant_limits(self) -> TenantLimits:
         """How much one tenant may configure."""
         return TenantLimits(
-            documents=self.tenant_documents, bytes=self.tenant_bytes, comparisons=self.tenant_comparisons
+            documents=self.tenant_documents,
+            bytes=self.tenant_bytes,
+            comparisons=self.tenant_comparisons,
+            contacts=self.tenant_contacts,
+            secrets=self.tenant_secrets,
         )
 
     @field_validator("oidc_issuer")

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from scripts.cli.commands.options import Files, Server, SideFolder
-from scripts.cli.plans import checked, problems_shown, say, show
+from scripts.cli.plans import checked, problems_shown, say, show, show_key
 from scripts.documents.files import read_documents
 from scripts.local.client.documents import documents_at
 from scripts.terminal import err
@@ -31,7 +31,7 @@ def apply(
         documents = documents_at(server, data)
         steps = checked(written, documents)
     if not dry_run:
-        steps = documents.write([each.wanted for each in written], steps, say)
+        steps = documents.write([each.wanted for each in written], steps, say, show_key)
     show(steps)
     if dry_run:
         err().print("[yellow]dry run[/]: nothing was written")

@@ -1,10 +1,12 @@
 """`hifi login`, `context` and `keys` as a user runs them, against a real management API."""
 
+import re
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
+from scripts.documents import side_documents
 from scripts.documents.topic import read_catalogue
 from shared.contracts.documents import key_digest
 from tests.contract.documents.test_commands_documents import words
@@ -94,3 +96,18 @@ def test_keys_are_made_listed_and_removed_and_outlive_an_apply_that_does_not_nam
     assert [each["label"] for each in last] == ["new"]
     refused = hifi.run("keys", "remove", tenant, last[0]["id"])
     assert (refused.returncode, "last key" in refused.stderr) == (1, True)
+
+
+def test_a_key_is_shown_although_apply_ends_before_its_source_is_published(
+    hifi: Hifi, tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt  # as of Ctrl-C
+
+    with monkeypatch.context() as waiting:
+        waiting.setattr(side_documents, "unpublished", interrupted)
+        ended = hifi.run("apply", "-", stdin=source(tenant))
+    assert ended.returncode != 0
+    (key,) = re.findall(r"shown only now: (wk_\S+)", ended.stderr)
+    (listed,) = hifi.json("keys", "list", tenant)
+    assert listed["last_four"] == key[-4:]

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from scripts.documents.api_client import ApiClient, DocumentsError, RefusedError, Server
-from scripts.documents.bundle import Wanted
+from scripts.documents.bundle import Step, Wanted
 from scripts.documents.side_documents import SideDocuments
 from scripts.documents.topic import read_catalogue
 from shared.contracts.document_items import MOST_CHANGES
@@ -73,9 +73,28 @@ def test_a_change_of_somebody_else_in_between_is_not_overwritten(
     mine, theirs = destination(tenant, 5), destination(tenant, 7)
     steps = documents.check([Wanted(document=mine)])
     documents.put([theirs])
-    with pytest.raises(DocumentsError, match="somebody else was faster"):
+    with pytest.raises(DocumentsError, match=r"another change came first: .*; nothing was written"):
         documents.write([Wanted(document=mine)], steps)
     assert [each.document for each in documents.current(tenant)] == [theirs]
+
+
+def keyless(tenant: str) -> Wanted:
+    """A source that is given a write key."""
+    return Wanted(document=Source(name=tenant, tenant=tenant, write_keys=["unused-key"]), states_keys=False)
+
+
+def test_a_part_that_is_refused_names_what_was_written_before_it_and_its_keys_are_there(
+    management: dict[str, str], tenant: str
+) -> None:
+    documents, later = documents_of(management), f"{tenant}-later"
+    wanted = [keyless(tenant), Wanted(document=destination(later))]
+    steps = documents.check(wanted)
+    documents.put([destination(later, 7)])
+    keyed: list[Step] = []
+    said = f"another change came first: .*; written before that: source/{tenant}; read it, then try again"
+    with pytest.raises(DocumentsError, match=said):
+        documents.write(wanted, steps, show_key=keyed.append)
+    assert [(each.name, (each.write_key or "")[:3]) for each in keyed] == [(tenant, "wk_")]
 
 
 @pytest.fixture
@@ -93,6 +112,15 @@ def test_without_a_provisioner_a_write_stays_in_the_table_and_its_writer_is_told
     with pytest.raises(DocumentsError, match=f"not published within 1 s: destination/{tenant}"):
         documents.put([destination(tenant)])
     assert [each.document for each in documents.current(tenant)] == [destination(tenant)]
+
+
+def test_a_source_that_is_not_published_in_time_has_shown_its_write_key(
+    alone: dict[str, str], tenant: str
+) -> None:
+    documents, wanted, keyed = documents_of(alone, publish_seconds=1), [keyless(tenant)], list[Step]()
+    with pytest.raises(DocumentsError, match=f"not published within 1 s: source/{tenant}"):
+        documents.write(wanted, documents.check(wanted), show_key=keyed.append)
+    assert [(each.name, (each.write_key or "")[:3]) for each in keyed] == [(tenant, "wk_")]
 
 
 def test_an_api_that_does_not_answer_is_named() -> None:

@@ -1,6 +1,7 @@
 """The limits of a tenant over HTTP."""
 
 from pathlib import Path
+from typing import Any
 
 from tests.contract.management.api_process import ANY, NEW, destination, running_api
 
@@ -26,6 +27,34 @@ def test_a_tenant_at_its_limit_is_told_so_and_goes_on_after_a_deletion(
         large = {"options": {"url": "https://example.com/" + "x" * 2_000}}
         refused = api.ask("PUT", f"{path}/c", large, ANY)
         assert (refused.status, "HIFI_TENANT_BYTES" in refused.text) == (409, True), refused.text
+
+
+def test_one_contact_too_many_is_refused_and_those_of_before_a_limit_can_be_changed_and_deleted(
+    dynamodb_local: str, tmp_path: Path
+) -> None:
+    path, body = "/v1/tenants/acme/contacts", {"email": "ops@example.com"}
+    with running_api(tmp_path, dynamodb_local) as api:
+        for name in ("a", "b", "c"):
+            assert api.ask("PUT", f"{path}/{name}", body, NEW).status == 201
+    with running_api(tmp_path, dynamodb_local, table=api.table, tenant_contacts="2") as api:
+        refused = api.ask("PUT", f"{path}/d", body, NEW)
+        assert (refused.status, "HIFI_TENANT_CONTACTS" in refused.text) == (409, True), refused.text
+        assert api.ask("PUT", f"{path}/a", {"email": "other@example.com"}, ANY).status == 200
+        for name in ("a", "b"):
+            assert api.ask("DELETE", f"{path}/{name}", headers=ANY).status == 204
+        assert api.ask("PUT", f"{path}/d", body, NEW).status == 201
+
+
+def test_a_destination_that_names_too_many_secrets_is_refused(dynamodb_local: str, tmp_path: Path) -> None:
+    def naming(count: int) -> dict[str, Any]:
+        headers = {f"X-{number}": f"secret://acme/x{number}" for number in range(count)}
+        return {"options": {"url": "https://example.com/hook", "headers": headers}}
+
+    with running_api(tmp_path, dynamodb_local, tenant_secrets="5") as api:
+        path = "/v1/tenants/acme/destinations/d"
+        refused = api.ask("PUT", path, naming(6), NEW)
+        assert (refused.status, "HIFI_TENANT_SECRETS" in refused.text) == (409, True), refused.text
+        assert api.ask("PUT", path, naming(5), NEW).status == 201
 
 
 def test_a_tenant_at_its_limit_can_rotate_a_write_key(dynamodb_local: str, tmp_path: Path) -> None:

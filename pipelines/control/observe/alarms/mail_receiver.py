@@ -5,6 +5,7 @@ import smtplib
 import ssl
 from collections.abc import Callable
 from email.message import EmailMessage
+from typing import Final
 
 from pipelines.control.observe.alarms.mail_text import mail_of
 from pipelines.control.observe.alarms.outbox import Notification
@@ -17,6 +18,9 @@ from pipelines.control.observe.alarms.receiver import (
 from pipelines.control.observe.alarms.settings import MailSettings
 from shared.contracts.documents import Catalogue
 from shared.contracts.secrets import Secrets, UnknownSecretError
+
+SESSIONS: Final = 16
+"""Most sessions with the mail server at a time, each on a thread of its own."""
 
 
 class MailReceiver:
@@ -33,6 +37,7 @@ class MailReceiver:
         self._catalogue = catalogue
         self._secrets = secrets
         self._seconds = seconds
+        self._free = asyncio.Semaphore(SESSIONS)
 
     async def send(self, notification: Notification) -> None:
         """Hand the message to the server, for the address that the contact has now."""
@@ -41,9 +46,10 @@ class MailReceiver:
             raise ReceiverGoneError("the contact has no e-mail address any more")
         own = self._settings
         message = mail_of(notification, own.sender, contact.email, own.console_url)
+        await self._free.acquire()
         try:
             async with asyncio.timeout(self._seconds):
-                await on_thread(lambda: self._deliver(message))
+                await on_thread(lambda: self._deliver(message), self._free.release)
         except TimeoutError:
             raise NotAcceptedError(f"timeout: no answer within {self._seconds:.1f} s") from None
         except UnknownSecretError as error:

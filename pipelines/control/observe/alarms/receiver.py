@@ -35,12 +35,18 @@ class Receiver(Protocol):
         ...
 
 
-async def on_thread(work: Callable[[], None]) -> None:
-    """Run blocking work on a daemon thread; an executor's thread would delay the end of the process."""
+async def on_thread(work: Callable[[], None], ended: Callable[[], None] = lambda: None) -> None:
+    """Run blocking work on a daemon thread; an executor's thread would delay the end of the process.
+
+    Args:
+        work: what it does.
+        ended: called on the loop once it is done, even if the caller has stopped waiting for it.
+    """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[None] = loop.create_future()
 
     def finish(error: Exception | None) -> None:
+        ended()
         if not done.done():
             done.set_result(None) if error is None else done.set_exception(error)
 
@@ -53,7 +59,10 @@ async def on_thread(work: Callable[[], None]) -> None:
         with suppress(RuntimeError):  # the loop has been closed meanwhile
             loop.call_soon_threadsafe(finish, error)
 
-    threading.Thread(target=run, name="alarm-receiver", daemon=True).start()
+    try:
+        threading.Thread(target=run, name="alarm-receiver", daemon=True).start()
+    except RuntimeError as error:  # the system has no more threads
+        finish(error)
     await done
 
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from pipelines.management.api.rights.callers import Person
+from pipelines.management.api.rights.invitation_items import InvitationItems
 from pipelines.management.api.rights.permissions import Role
 from pipelines.management.api.rights.teams import (
     MOST_INVITATIONS,
@@ -21,7 +22,7 @@ from pipelines.management.api.rights.teams import (
     without,
 )
 from pipelines.management.api.rights.tokens import DAY_MS, TOKENS, Token, digest, new_token
-from shared.contracts.member_items import INVITATIONS, MEMBERS, TENANTS, memberships_partition
+from shared.contracts.member_items import MEMBERS, TENANTS, memberships_partition
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.item_store import ItemStore
 
@@ -49,7 +50,7 @@ class MemberStore:
         """`endpoint` is the URL of DynamoDB Local; None is AWS."""
         self._teams = ItemStore(table, endpoint, Team)
         self._roles = ItemStore(table, endpoint, str)
-        self._invitations = ItemStore(table, endpoint, Invitation)
+        self._invitations = InvitationItems(table, endpoint)
         self._tenants = ItemStore(table, endpoint, TenantRecord)
         self._tokens = ItemStore(table, endpoint, Token)
 
@@ -81,7 +82,7 @@ class MemberStore:
     def invite(  # noqa: PLR0913  # the columns
         self, tenant: str, role: Role, *, label: str, by: str, now_ms: int, days: float
     ) -> tuple[str, Invitation]:
-        """A new invitation: its text, which is kept nowhere, and what is. Forgets those that have expired.
+        """A new invitation: its text, which is kept nowhere, and what is.
 
         It is a revision of the team, so that of several at once each counts those before it.
 
@@ -104,29 +105,29 @@ class MemberStore:
             team = self.team(tenant)  # before they are counted: one that comes in between fails the write
             self._refuse_one_more(tenant, now_ms)
             after = replace(team, revision=team.revision + 1)
-            written = self._invitations.written(INVITATIONS, digest(text), invitation)
-            self._write([self._team_part(tenant, after), written])
+            self._write([self._team_part(tenant, after), *self._invitations.added(digest(text), invitation)])
 
         self._until_alone(attempt)
         return text, invitation
 
     def invitations(self, tenant: str, now_ms: int) -> list[Invitation]:
         """A tenant's open invitations in order of their ids."""
-        found = [each for _, each in self._of(tenant) if each.expires_ms > now_ms]
-        return sorted(found, key=lambda each: each.id)
+        return sorted(self._invitations.open_of(tenant, now_ms), key=lambda each: each.id)
 
     def withdraw(self, tenant: str, invitation_id: str) -> bool:
         """Delete an invitation; False if there is none of that id."""
-        for sort, each in self._of(tenant):
-            if each.id == invitation_id:
-                self._invitations.delete(INVITATIONS, sort)
-                return True
-        return False
+
+        def attempt() -> bool:
+            found = self._invitations.one(tenant, invitation_id)
+            if found is not None:
+                self._write(self._invitations.removed(*found))
+            return found is not None
+
+        return self._until_alone(attempt)
 
     def open_invitation(self, text: str, now_ms: int) -> Invitation | None:
         """The invitation with this text; None if there is none, or it has expired."""
-        found = self._invitations.get(INVITATIONS, digest(text))
-        return found if found is not None and found.expires_ms > now_ms else None
+        return self._invitations.open(digest(text), now_ms)
 
     def admit(self, text: str, person: Person, now_ms: int) -> Membership | None:
         """Make a person a member; None if the invitation is not open.
@@ -151,7 +152,7 @@ class MemberStore:
             if invitation is None:
                 return None
             team = joined(self.team(invitation.tenant), member(invitation))
-            self._write(list(self._admission(text, invitation.tenant, person.id, team)))
+            self._write(list(self._admission(text, invitation, person.id, team)))
             return Membership(invitation.tenant, team.members[person.id].role)
 
         return self._until_alone(attempt)
@@ -176,7 +177,7 @@ class MemberStore:
                 token_key=key,
             )
             team = joined(self.team(found.tenant), member)
-            parts = self._admission(text, found.tenant, made.id, team)
+            parts = self._admission(text, found, made.id, team)
             self._write([*parts, self._tokens.written(TOKENS, key, token)])
             return secret, token
 
@@ -214,24 +215,17 @@ class MemberStore:
         self._until_alone(attempt)
 
     def _refuse_one_more(self, tenant: str, now_ms: int) -> None:
-        """Raise TeamError if as many invitations are open as may be; delete expired ones."""
-        open_now = 0
-        for sort, each in self._of(tenant):
-            if each.expires_ms <= now_ms:
-                self._invitations.delete(INVITATIONS, sort)
-            else:
-                open_now += 1
-        if open_now >= MOST_INVITATIONS:
+        """Raise TeamError if as many invitations are open as may be."""
+        if len(self._invitations.open_of(tenant, now_ms)) >= MOST_INVITATIONS:
             raise TeamError(f"{MOST_INVITATIONS} invitations are open, which is the most; withdraw one first")
 
-    def _of(self, tenant: str) -> Iterator[tuple[str, Invitation]]:
-        return (each for each in self._invitations.all(INVITATIONS) if each[1].tenant == tenant)
-
-    def _admission(self, text: str, tenant: str, member_id: str, team: Team) -> Iterator[dict[str, Any]]:
+    def _admission(
+        self, text: str, invitation: Invitation, member_id: str, team: Team
+    ) -> Iterator[dict[str, Any]]:
         """The invitation is used up in the same transaction: it admits one, once."""
-        yield self._invitations.removed(INVITATIONS, digest(text), there=True)
-        yield self._team_part(tenant, team)
-        yield self._roles.written(memberships_partition(member_id), tenant, "")
+        yield from self._invitations.removed(digest(text), invitation)
+        yield self._team_part(invitation.tenant, team)
+        yield self._roles.written(memberships_partition(member_id), invitation.tenant, "")
 
     def _team_part(self, tenant: str, team: Team) -> dict[str, Any]:
         return self._teams.revised(MEMBERS, tenant, team, team.revision - 1)

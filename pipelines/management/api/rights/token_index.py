@@ -4,12 +4,12 @@ Older versions wrote no such item. For a release and the way back from it one ma
 that all tokens are looked through, as it does. After that each process first adds the items that are missing.
 """
 
-import re
 import threading
 from typing import Final
 
 from msgspec import Struct
 
+from pipelines.management.api.rights.tenant_ids import is_id, sort_key
 from pipelines.management.api.rights.tokens import DAY_MS, TOKENS, Token
 from shared.dynamodb.item_store import ItemStore
 
@@ -18,8 +18,6 @@ MIGRATIONS: Final = "migrations#"
 MIGRATION: Final = "token_ids"
 BESIDE_MS: Final = 14 * DAY_MS
 """An older version may make tokens for so long after the first process of this one began."""
-
-_ID: Final = re.compile(r"[0-9a-f]{16}")
 
 Kept = tuple[str, Token]
 """The sort key of a token, and the token."""
@@ -51,25 +49,25 @@ class TokenIndex:
     def put(self, key: str, token: Token) -> None:
         """Note where a token is, before it is there."""
         place = TokenPlace(key=key, made_ms=token.made_ms)
-        self._places.put(PLACES, _sort_key(token.tenant, token.id), place)
+        self._places.put(PLACES, sort_key(token.tenant, token.id), place)
 
     def remove(self, token: Token) -> None:
         """Forget where a token was."""
-        self._places.delete(PLACES, _sort_key(token.tenant, token.id))
+        self._places.delete(PLACES, sort_key(token.tenant, token.id))
 
     def of(self, tenant: str | None, now_ms: int) -> list[Kept]:
         """A tenant's tokens in any order, expired ones included; None gives the operators'."""
         if not self._complete(now_ms):
             return self._looked_through(tenant)
-        places = self._places.all(PLACES, _sort_key(tenant, ""))
+        places = self._places.all(PLACES, sort_key(tenant, ""))
         return self._tokens.those(TOKENS, [place.key for _, place in places])
 
     def one(self, tenant: str | None, token_id: str, now_ms: int) -> Kept | None:
         """One of a tenant's tokens; None if there is none of that id."""
-        if not _ID.fullmatch(token_id):
+        if not is_id(token_id):
             return None
         complete = self._complete(now_ms)
-        place = self._places.get(PLACES, _sort_key(tenant, token_id))
+        place = self._places.get(PLACES, sort_key(tenant, token_id))
         if place is not None:
             token = self._tokens.get(TOKENS, place.key)
             return None if token is None else (place.key, token)
@@ -107,12 +105,8 @@ class TokenIndex:
         tokens = dict(self._tokens.all(TOKENS))
         places = dict(self._places.all(PLACES))
         for key, token in tokens.items():
-            if not token.member and _sort_key(token.tenant, token.id) not in places:
+            if not token.member and sort_key(token.tenant, token.id) not in places:
                 self.put(key, token)
         for sort, place in places.items():
             if place.key not in tokens and place.made_ms < now_ms - DAY_MS:
                 self._places.delete(PLACES, sort)
-
-
-def _sort_key(tenant: str | None, token_id: str) -> str:
-    return f"{tenant or ''}/{token_id}"

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from shared.contracts.documents import Destination, Document, Pipe, Source
+from shared.contracts.documents import Contact, Destination, Document, Pipe, Source
 from shared.contracts.tenant_limits import UNCOUNTED_KEYS, TenantFullError, TenantLimits
 
 FEW = TenantLimits(documents=2, bytes=1_000)
+FEW_CONTACTS = TenantLimits(contacts=2)
 
 
 def sinks(count: int, size: int = 0) -> list[Document]:
@@ -48,6 +49,47 @@ def test_what_adds_too_much_is_refused_with_the_limit_and_the_fix(
 ) -> None:
     with pytest.raises(TenantFullError, match=said):
         FEW.check(before, after)
+
+
+def contacts(count: int, at: str = "a@example.com") -> list[Document]:
+    return [Contact(name=f"c{number}", tenant="t", email=at) for number in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [(0, 2), (2, 2), (5, 5), (5, 4)],
+    ids=["up to it", "changed at it", "changed above it", "deleted above it"],
+)
+def test_contacts_of_a_tenant_above_the_limit_are_changed_and_deleted(before: int, after: int) -> None:
+    FEW_CONTACTS.check([*sinks(9), *contacts(before)], [*sinks(9), *contacts(after, "b@example.com")])
+
+
+@pytest.mark.parametrize("before", [2, 5])
+def test_one_more_contact_than_each_alarm_may_go_to_is_refused(before: int) -> None:
+    said = f"would have {before + 1} contacts, and may have 2; .* HIFI_TENANT_CONTACTS"
+    with pytest.raises(TenantFullError, match=said):
+        FEW_CONTACTS.check(contacts(before), contacts(before + 1))
+
+
+def hooks(*names: str) -> list[Document]:
+    """A destination with these secrets in its headers, and another with the first of them."""
+    headers = {f"X-{at}": f"secret://t/{name}" for at, name in enumerate(names)}
+    options = {"url": "https://example.com", "headers": headers}
+    first = {"auth": {"type": "bearer", "token": f"secret://t/{names[0]}"}}
+    return [
+        Destination(name="d", tenant="t", options=options),
+        Destination(name="e", tenant="t", options=first),
+    ]
+
+
+def test_documents_that_name_too_many_different_secrets_are_refused() -> None:
+    limits = TenantLimits(secrets=3)
+    limits.check([], hooks("a", "b", "c"))
+    limits.check(hooks("a", "b", "c", "d", "e"), hooks("a", "b", "c", "d"))
+    limits.check(hooks("a", "b", "c", "d"), hooks("a", "b", "c", "x"))
+    said = "would have 4 names of secrets, and may have 3; .* HIFI_TENANT_SECRETS"
+    with pytest.raises(TenantFullError, match=said):
+        limits.check(hooks("a", "b", "c"), hooks("a", "b", "c", "d"))
 
 
 def piped(*matches: dict[str, Any]) -> list[Document]:

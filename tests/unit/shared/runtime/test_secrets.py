@@ -3,6 +3,7 @@
 import logging
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -29,11 +30,24 @@ class Store:
         self.given_first = ""
         """The only one that is answered before the error."""
 
+        self.most = 1_000_000
+        """How many names a round answers before the service refuses more."""
+
+        self.let: threading.Semaphore | None = None
+        """Released for each name that may be answered; None is for all."""
+
+        self.orders: list[list[str]] = []
         self.asked = threading.Semaphore(0)
 
     def fetch(self, names: Sequence[str]) -> Iterator[Mapping[str, str | None]]:
+        self.orders.append([])
         try:
-            for name in names:
+            for at, name in enumerate(names):
+                self.orders[-1].append(name)
+                if self.let is not None:
+                    assert self.let.acquire(timeout=SECONDS)
+                if at == self.most:
+                    raise SecretStoreError("throttled")
                 if self.error is not None and name != self.given_first:
                     raise self.error
                 yield {name: self.values[name]} if name in self.values else {}
@@ -97,6 +111,64 @@ def test_what_was_read_before_the_store_failed_is_in_force_and_new_ones_are_read
     store.error, store.given_first = SecretStoreError("throttled"), "b"
     assert wanted(secrets, "a", "b", "c").get("secret://b") == "other"
     assert secrets.get("secret://a") == VALUE
+
+
+MADE_UP = [f"aaa/x{number:03}" for number in range(200)]
+
+
+@pytest.fixture
+def throttled(store: Store) -> Iterator[SecretTable]:
+    """Of a store that answers 20 names a round; a round begins at once after the other."""
+    store.most = 20
+    store.values |= {"zoo/old": "old", "zoo/new": "new"} | dict.fromkeys(MADE_UP)
+    found = SecretTable(store, 0.01).start()
+    yield found
+    found.stop()
+
+
+def test_made_up_names_of_one_tenant_come_before_no_other_tenants_first_ones(
+    throttled: SecretTable, store: Store
+) -> None:
+    wanted(throttled, "zoo/old")
+    assert wanted(throttled, "zoo/old", *MADE_UP, "zoo/new").get("secret://zoo/new") == "new"
+    store.values["zoo/old"] = "rotated"
+    eventually(lambda: throttled.get("secret://zoo/old") == "rotated", SECONDS)
+
+
+def all_are(secrets: SecretTable, names: Sequence[str], value: str) -> bool:
+    """Whether all of these secrets are known with this value."""
+    try:
+        return all(secrets.get(f"secret://{name}") == value for name in names)
+    except UnknownSecretError:
+        return False
+
+
+def test_where_a_round_was_throttled_the_next_goes_on(throttled: SecretTable, store: Store) -> None:
+    names = [f"mid/{n:02}" for n in range(50)]
+    for value in ("old", "rotated"):
+        store.values |= dict.fromkeys(names, value)
+        throttled.want(names)
+        eventually(partial(all_are, throttled, names, value), SECONDS)
+
+
+def test_a_new_secret_does_not_wait_for_the_rest_of_the_round(store: Store, secrets: SecretTable) -> None:
+    store.let = threading.Semaphore(0)
+    secrets.want(MADE_UP)
+    eventually(lambda: store.orders == [MADE_UP[:1]], SECONDS)
+    secrets.want([*MADE_UP, "b"])
+    store.let.release(1_000)
+    assert secrets.wait(SECONDS)
+    assert secrets.get("secret://b") == "other"
+    assert [len(order) for order in store.orders] == [1, 201]
+    assert "b" in store.orders[1][:2]
+
+
+def test_of_many_missing_secrets_the_log_names_a_few(
+    secrets: SecretTable, caplog: pytest.LogCaptureFixture
+) -> None:
+    wanted(secrets, *MADE_UP)
+    (found,) = [each for each in caplog.records if "secrets missing" in each.message]
+    assert (found.__dict__["count"], found.__dict__["names"]) == (200, MADE_UP[:20])
 
 
 def test_a_secret_that_could_not_be_read_this_time_stays_and_a_deleted_one_goes(

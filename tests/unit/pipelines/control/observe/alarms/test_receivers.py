@@ -1,6 +1,8 @@
-"""A notice to a customer waits while the published documents, and with them the contacts, are not loaded."""
+"""Notices to customers wait for the published documents, and few of them at a time for the mail server."""
 
 import asyncio
+import socket
+import threading
 from collections.abc import Callable
 from typing import cast
 
@@ -9,13 +11,14 @@ import pytest
 from pipelines.control.observe.alarms import service
 from pipelines.control.observe.alarms.inputs import TransitionKind
 from pipelines.control.observe.alarms.lifecycle import Transition
+from pipelines.control.observe.alarms.mail_receiver import SESSIONS
 from pipelines.control.observe.alarms.outbox import CONTACT, MAIL, Notification
 from pipelines.control.observe.alarms.receiver import NotAcceptedError, Receiver, ReceiverGoneError
 from pipelines.control.observe.alarms.receivers import receivers
 from pipelines.control.observe.alarms.service import Alarms
 from pipelines.control.observe.dynamodb import Store
 from shared.contracts.alarms import Alarm, AlarmKind, Audience
-from shared.contracts.documents import Catalogue
+from shared.contracts.documents import Catalogue, Contact, Entry
 from shared.contracts.secrets import Secrets
 from shared.runtime.secrets import SecretTable
 from tests.unit.pipelines.control.observe.alarm_inputs import NOW, settings
@@ -38,15 +41,18 @@ class NoSecrets(Secrets):
         raise AssertionError(reference)
 
 
-def send(channel: str, catalogue: Catalogue | None) -> None:
-    notice = Notification(
+def notice(channel: str) -> Notification:
+    return Notification(
         id="1",
         receiver=f"{channel}/shop/ops",
         made_ms=NOW,
         transition=Transition(change=TransitionKind.OPENED, alarm=ALARM),
     )
+
+
+def send(channel: str, catalogue: Catalogue | None) -> None:
     receiver = receivers(KNOWN, lambda: catalogue, NoSecrets(), lambda: NOW)[channel]
-    asyncio.run(receiver.send(notice))
+    asyncio.run(receiver.send(notice(channel)))
 
 
 @pytest.mark.parametrize("channel", [CONTACT, MAIL])
@@ -69,3 +75,26 @@ def test_receivers_are_told_when_the_documents_are_not_loaded(monkeypatch: pytes
     monkeypatch.setattr(service, "receivers", known)
     Alarms(KNOWN, cast(Store, None), lambda: None, cast(SecretTable, NoSecrets()), lambda: NOW).close()
     assert given == [None]
+
+
+def test_a_silent_mail_server_is_asked_by_few_threads_at_a_time_and_each_mail_has_its_turn() -> None:
+    ops = Contact(name="ops", tenant="shop", email="ops@example.com")
+    catalogue = Catalogue({b"shop/contact/ops": Entry(version=1, document=ops)})
+    threads: list[int] = []
+
+    async def mail_many(port: int) -> list[BaseException | None]:
+        given = {"alarm_mail_server": f"127.0.0.1:{port}", "alarm_send_seconds": 0.5}
+        known = KNOWN.model_copy(update=given)
+        receiver = receivers(known, lambda: catalogue, NoSecrets(), lambda: NOW)[MAIL]
+        sent = asyncio.gather(
+            *(receiver.send(notice(MAIL)) for _ in range(3 * SESSIONS)), return_exceptions=True
+        )
+        while not sent.done():
+            threads.append(sum(each.name == "alarm-receiver" for each in threading.enumerate()))
+            await asyncio.sleep(0.01)
+        return await sent
+
+    with socket.create_server(("127.0.0.1", 0), backlog=4 * SESSIONS) as silent:
+        found = asyncio.run(mail_many(silent.getsockname()[1]))
+    assert [type(each) for each in found] == [NotAcceptedError] * 3 * SESSIONS
+    assert SESSIONS <= max(threads) <= 2 * SESSIONS, "a thread may still be ending when the next begins"
