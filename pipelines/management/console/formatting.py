@@ -33,8 +33,10 @@ def counted(number: int, noun: str) -> str:
     return f"{count(number)} {noun}{'' if number == 1 else 's'}"
 
 
-def rate(events: float) -> Figure:
+def rate(events: float | None) -> Figure:
     """Events a second; one decimal below a hundred."""
+    if events is None:
+        return Figure(NONE, "events/s")
     return Figure(f"{events:,.1f}" if events < 100 else f"{events:,.0f}", "events/s")
 
 

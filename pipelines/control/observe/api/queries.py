@@ -82,7 +82,8 @@ class Queries:
 
     def now(self, tenant: str) -> Now:
         """The state of affairs."""
-        return now(self._snapshot(), tenant, len(self._alarms.listed(tenant, is_open=True)))
+        today = self.day(tenant, day_of(self._clock() // MINUTE_MS))
+        return now(self._snapshot(), today, len(self._alarms.listed(tenant, is_open=True)))
 
     def minutes(self, tenant: str, first: int, last: int) -> list[MinuteCard]:
         """The cards of minutes with events, `last` included, oldest first."""

@@ -27,6 +27,8 @@ class Snapshot(Struct, kw_only=True, frozen=True):
     """The data that requests are answered from. Replaced at each look, never changed."""
 
     at_ms: int = 0
+    """When it was taken, epoch milliseconds; 0 before the first look."""
+
     cards: Mapping[DayKey, Cards] = {}
     days: Mapping[DayKey, DayCard] = {}
     tenants: Sequence[str] = ()
@@ -82,17 +84,23 @@ class Snapshot(Struct, kw_only=True, frozen=True):
         return self.read_to_ms // MINUTE_MS - 1
 
 
-def now(found: Snapshot, tenant: str, open_alarms: int) -> Now:
-    """The state of affairs of a tenant, or of all."""
-    card, day = found.card(tenant, found.whole_minute), found.day(tenant)
+def rate(found: Snapshot, tenant: str) -> float:
+    """Events a second that came in over the last whole minute; 0 if there is no such minute."""
+    card = found.card(tenant, found.whole_minute)
+    return card.collected / _MINUTE_SECONDS if card else 0.0
+
+
+def now(found: Snapshot, day: DayCard, open_alarms: int) -> Now:
+    """The state of affairs of the tenant, or of all, that today's card `day` is of."""
+    card = found.card(day.tenant, found.whole_minute)
     return Now(
-        tenant=tenant,
+        tenant=day.tenant,
         at_ms=found.at_ms,
-        rate=card.collected / _MINUTE_SECONDS if card else 0.0,
+        rate=rate(found, day.tenant),
         end_to_end=card.end_to_end if card else Percentiles(),
         inside=card.inside if card else Percentiles(),
-        loss_percent=day.loss_percent if day else 0.0,
-        nines=day.nines if day else None,
+        loss_percent=day.loss_percent,
+        nines=day.nines,
         behind_seconds=found.behind_seconds,
         behind=found.behind,
         open_alarms=open_alarms,
