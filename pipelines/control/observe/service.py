@@ -171,7 +171,8 @@ class Observe:
                 self._store.ensure()
                 self._store.begin()  # before anything is read: a former process can change it no more
                 minute = wall_clock() // MINUTE_MS
-                position = self._persistence.restore(end, range(minute - ALARM_MINUTES, minute + 1))
+                needed = range(minute - ALARM_MINUTES, minute + 1)
+                position = self._persistence.restore(end, needed, minute)
                 self._resume_windows()
                 self._alarms.restore()  # last, because it sends stored notifications
             except (KafkaException, StoreError) as error:
