@@ -71,8 +71,10 @@ def nines(value: float | None) -> Figure:
     return Figure(NONE, "nines") if value is None else Figure(cut(value, 1), "nines")
 
 
-def minutes_left(value: float) -> Figure:
+def minutes_left(value: float | None) -> Figure:
     """Minutes left of the day's budget; negative if more were spent."""
+    if value is None:
+        return Figure(NONE, "min")
     return Figure(f"{value:.2f}".replace("-", _MINUS), "min")
 
 

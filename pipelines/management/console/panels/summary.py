@@ -45,7 +45,7 @@ def tiles(snapshot: Snapshot) -> Markup:
         tile(
             "left",
             "Left to spend today",
-            formatting.minutes_left(day.left),
+            formatting.minutes_left(day.left if _is_counted(snapshot) else None),
             f"of {BUDGET_MINUTES:g} min a day",
             "bad" if day.left < 0 else "",
         ),
@@ -59,11 +59,16 @@ def _rate(now: Now) -> tuple[Figure, str]:
 
 
 def _loss(snapshot: Snapshot) -> tuple[Figure, str]:
-    now, day = snapshot.now, snapshot.day
-    if now.behind and not day.total:
+    day = snapshot.day
+    if not _is_counted(snapshot):
         return formatting.share(None), UNKNOWN
     owed = f"{formatting.counted(day.lost, 'event')} of {formatting.count(day.total)} owed"
-    return formatting.percent(now.loss_percent), owed
+    return formatting.percent(snapshot.now.loss_percent), owed
+
+
+def _is_counted(snapshot: Snapshot) -> bool:
+    """Whether the day's figures say something: those of no event only do if the meter is up to date."""
+    return snapshot.day.total > 0 or not snapshot.now.behind
 
 
 def _lags(snapshot: Snapshot) -> str:

@@ -93,7 +93,8 @@ def test_before_the_meters_first_look_no_figure_is_shown_as_if_it_were_current()
     behind = polled(at_ms=0, behind=True)
     assert "meter behind" in status(PollState(behind)) and "42 s behind" in banner(PollState(behind))
     shown = tiles(behind)
-    assert values(shown, "rate", "p95", "loss") == {"rate": "\u2013", "p95": "\u2013", "loss": "\u2013"}
+    figures = ("rate", "p95", "loss", "nines", "left")
+    assert values(shown, *figures) == dict.fromkeys(figures, "\u2013")
     assert "no event in" not in shown and "0 of 0" not in shown
     assert "No destinations yet" not in destination_table(behind)
     assert "No field was watched" not in watched_table(behind)
