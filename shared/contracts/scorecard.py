@@ -229,6 +229,8 @@ class Now(Struct, kw_only=True, frozen=True):
 
     tenant: str
     at_ms: int
+    """When observe looked last, epoch milliseconds; 0 before its first look since it was started."""
+
     rate: float
     """Events a second that came in, over the last whole minute that audit has read."""
 
@@ -249,6 +251,11 @@ class Now(Struct, kw_only=True, frozen=True):
     """Whether that is so much that pages should warn."""
 
     open_alarms: int
+
+    @property
+    def looked(self) -> bool:
+        """Whether observe has looked since it was started; if not, rate and lags are unknown."""
+        return self.at_ms > 0
 
 
 class EventLocation(Struct, kw_only=True, frozen=True):

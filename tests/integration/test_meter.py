@@ -116,6 +116,14 @@ def waiting(meter: Meter, name: str, since: int) -> int:
     return sum(card.waiting for card in meter.minutes(name, since, minute_now()))
 
 
+def says_behind(meter: Meter) -> bool:
+    """False also while it does not answer."""
+    try:
+        return meter.now().behind
+    except OSError:
+        return False
+
+
 @pytest.mark.proof
 def test_a_meter_that_was_down_says_that_it_is_behind_and_catches_up(live: LiveSide, meter: Meter) -> None:
     name = "unwatched"
@@ -128,6 +136,7 @@ def test_a_meter_that_was_down_says_that_it_is_behind_and_catches_up(live: LiveS
             assert post(live.url, event_id, key_of(name)) == 202
         eventually(lambda: set(ids) <= receiver.counts(f"/{name}").seen, 120, "all have arrived")
         live.let_up("observe")
+    eventually(lambda: says_behind(meter), 60, "it is behind until its first look", every=0.02)
     eventually(meter.ready, 60, "observe is ready again")
     cards = judged(meter, name, first - 1, minute_now())
     assert sum(card.delivered for card in cards) == len(ids) + 1, shown(cards)

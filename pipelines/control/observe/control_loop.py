@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from confluent_kafka import KafkaException
+from msgspec.structs import replace
 
 from pipelines.control.observe.alarms.inputs import Inputs, NodeProgress
 from pipelines.control.observe.alarms.service import Alarms
@@ -13,7 +14,7 @@ from pipelines.control.observe.health.snapshot import (
     Snapshot,
     Sources,
     dead_letters,
-    now,
+    rate,
     recent_cards,
 )
 from pipelines.control.observe.health.staleness import Staleness
@@ -84,14 +85,26 @@ class ControlLoop:
 
         self._saved_ms = 0
         self._ledger_offset = 0
-        self.snapshot = Snapshot()
-        self.meters = ObserveMetrics(lambda: self.snapshot, alarms.open_by_kind)
+        self._looked: Snapshot | None = None
+        self.metrics = ObserveMetrics(lambda: self.snapshot, alarms.open_by_kind)
         self.brokers_answered = False
         """Whether the brokers gave all offsets in the last pass."""
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """As of the last look. Before the first one all that is known is how far behind the meter is."""
+        if self._looked is not None:
+            return self._looked
+        return Snapshot(behind=True, behind_seconds=self._staleness.seconds(self._clock(), 0))
+
+    def stand_by(self) -> None:
+        """Say from now on that the meter is behind: there will be no look any more."""
+        self._looked = replace(self.snapshot, behind=True)
 
     def resume(self) -> None:
         """Start from the restored state."""
         self._watermarks.resume(self._tracker.ledger.read_to_ms)
+        self._staleness.resume(self._tracker.ledger.read_to_ms)
         self._corrected_ms = dict(self._alarms.losses())
         self._days.expect((ALL_TENANTS, minute) for minute in self._corrected_ms)
 
@@ -104,7 +117,7 @@ class ControlLoop:
                 continue
             covered = ledger.covered.get((found.topic.value, found.partition))
             if covered is None or found.start >= covered.end:
-                self.meters.count_range(found, now_ms)
+                self.metrics.count_range(found, now_ms)
             ledger.apply(found, offset, now_ms)
 
     def look(self) -> None:
@@ -118,19 +131,19 @@ class ControlLoop:
         changes = self._days.take(cards)
         self._note_late(changes, now_ms)
         self._persistence.load()
-        self.meters.count_changes(changes)
+        self.metrics.count_changes(changes)
         self._forget_deleted(now_ms)
         for key, plan in self._tracker.plans():
             self._resolver.ask(key, plan)
         if now_ms - self._saved_ms >= self._settings.store_seconds * 1_000:
             self._save(now_ms)
-        self.snapshot = self._taken(now_ms)
-        self._raise_alarms(now_ms)
+        self._looked = found = self._taken(now_ms)
+        self._raise_alarms(found)
 
     def _forget_deleted(self, now_ms: int) -> None:
         catalogue = self._alarms.published()
         if catalogue.complete:  # without documents nothing says what was deleted
-            self.meters.forget_deleted(catalogue.destinations, now_ms)
+            self.metrics.forget_deleted(catalogue.destinations, now_ms)
 
     def note_sources(self) -> None:
         """Remember when the sources of the minutes that were judged last sent, for the alarm `silent`."""
@@ -203,7 +216,7 @@ class ControlLoop:
             destinations=destination_health(recent, self._tracker.still_open(), known, window_seconds),
             read_to_ms=self._watermarks.read_to_ms,
             behind_seconds=behind,
-            behind=behind > self._settings.behind_seconds,
+            behind=self._staleness.fresh or behind > self._settings.behind_seconds,
             open_minutes=self._tracker.open_minutes,
             ledger_offset=self._ledger_offset,
             waiting=self._waiting(),
@@ -222,8 +235,9 @@ class ControlLoop:
         oldest = now_ms - int(2 * self._settings.alarm_open_minutes * MINUTE_MS)
         self._corrected_ms = {minute: at_ms for minute, at_ms in self._corrected_ms.items() if at_ms > oldest}
 
-    def _raise_alarms(self, now_ms: int) -> None:
-        last, found = now_ms // MINUTE_MS, self.snapshot
+    def _raise_alarms(self, found: Snapshot) -> None:
+        now_ms = found.at_ms
+        last = now_ms // MINUTE_MS
         inputs = Inputs(
             at_ms=now_ms,
             cards=recent_cards(found, ALARM_MINUTES, self._corrected_ms),
@@ -234,7 +248,7 @@ class ControlLoop:
             waiting=found.waiting,
             stopped=self._rollouts.stopped(),
             skews=found.skews,
-            rate=now(found, ALL_TENANTS, 0).rate,
+            rate=rate(found, ALL_TENANTS),
             behind_seconds=found.behind_seconds,
         )
         try:

@@ -116,7 +116,7 @@ class _Gauges(Collector):
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """Called by prometheus_client."""
         found = self._snapshot()
-        tenants = [*found.tenants, ALL_TENANTS]
+        tenants = [*found.tenants, ALL_TENANTS] if found.at_ms else []  # before, 0 would say that none came
         yield from _of_the_side(found)
         yield from _of_the_minute(found, tenants)
         yield from _of_the_day(found, tenants)

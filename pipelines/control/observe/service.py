@@ -8,7 +8,6 @@ from time import monotonic
 from typing import Final
 
 from confluent_kafka import KafkaException
-from msgspec.structs import replace
 
 from pipelines.control.observe.alarms.quiet_windows import AFTER_MS, windows_of_spans
 from pipelines.control.observe.alarms.service import Alarms, open_alarms
@@ -128,8 +127,8 @@ class Observe:
             register=self._activities.register,
             timeline=self._timeline.between,
         )
-        loop.meters.ready.set_function(lambda: all(self._ready.values()))
-        app = build(answers, self._report, loop.meters.registry, wall_clock, self._settings)
+        loop.metrics.ready.set_function(lambda: all(self._ready.values()))
+        app = build(answers, self._report, loop.metrics.registry, wall_clock, self._settings)
         with served(app, self._settings.host, self._settings.port) as port:
             _log.info("serving", extra={"port": port})
             position = self._restored()
@@ -150,7 +149,7 @@ class Observe:
         from the one that is meant to have it; that one would do the same.
         """
         self._ready["store"] = False
-        loop.snapshot = replace(loop.snapshot, behind=True)
+        loop.stand_by()
         _log.error(
             "another observe has begun with the same table: this one has ended its work, is not ready and "
             "sends no alarm; stop it"
@@ -172,7 +171,8 @@ class Observe:
                 self._store.ensure()
                 self._store.begin()  # before anything is read: a former process can change it no more
                 minute = wall_clock() // MINUTE_MS
-                position = self._persistence.restore(end, range(minute - ALARM_MINUTES, minute + 1))
+                needed = range(minute - ALARM_MINUTES, minute + 1)
+                position = self._persistence.restore(end, needed, minute)
                 self._resume_windows()
                 self._alarms.restore()  # last, because it sends stored notifications
             except (KafkaException, StoreError) as error:

@@ -9,7 +9,7 @@ from typing import Final
 from fastapi import FastAPI, Request, Response
 from nicegui import app as nicegui
 from nicegui import ui
-from prometheus_client import Gauge, generate_latest
+from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from starlette.responses import PlainTextResponse
 from starlette.staticfiles import StaticFiles
@@ -73,7 +73,7 @@ def create_app(
         clock: epoch milliseconds.
     """
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    _add_probes(app, ConsoleMetrics(pollers))
+    _add_probes(app, ConsoleMetrics(pollers).registry)
     desk = None if management is None else _add_people(app, settings, management, clock)
     guarded = desk if settings.tls else None
     app.add_middleware(
@@ -116,7 +116,7 @@ def _add_defences(app: FastAPI, settings: ConsoleSettings) -> None:
     )
 
 
-def _add_probes(app: FastAPI, meters: ConsoleMetrics) -> None:
+def _add_probes(app: FastAPI, registry: CollectorRegistry) -> None:
     @app.get("/healthz")
     async def alive() -> dict[str, bool]:
         return {"alive": True}
@@ -128,7 +128,7 @@ def _add_probes(app: FastAPI, meters: ConsoleMetrics) -> None:
 
     @app.get("/metrics")
     async def metrics() -> Response:
-        return Response(generate_latest(meters.registry), media_type=CONTENT_TYPE_LATEST)
+        return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
 
 def _refused_body(error: BodyRefusedError) -> Response:

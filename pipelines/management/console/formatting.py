@@ -33,8 +33,10 @@ def counted(number: int, noun: str) -> str:
     return f"{count(number)} {noun}{'' if number == 1 else 's'}"
 
 
-def rate(events: float) -> Figure:
+def rate(events: float | None) -> Figure:
     """Events a second; one decimal below a hundred."""
+    if events is None:
+        return Figure(NONE, "events/s")
     return Figure(f"{events:,.1f}" if events < 100 else f"{events:,.0f}", "events/s")
 
 
@@ -69,8 +71,10 @@ def nines(value: float | None) -> Figure:
     return Figure(NONE, "nines") if value is None else Figure(cut(value, 1), "nines")
 
 
-def minutes_left(value: float) -> Figure:
+def minutes_left(value: float | None) -> Figure:
     """Minutes left of the day's budget; negative if more were spent."""
+    if value is None:
+        return Figure(NONE, "min")
     return Figure(f"{value:.2f}".replace("-", _MINUS), "min")
 
 

@@ -28,8 +28,8 @@ def start(topics: str, store_url: str, tmp_path: Path) -> Iterator[Start]:
     """Starts processes for one test, waits until they are ready, and ends them."""
     started: list[ObserveProcess] = []
 
-    def begin(wait: bool = True, **settings: str) -> ObserveProcess:
-        started.append(ObserveProcess(topics, store_url, tmp_path / f"{len(started)}.log", **settings))
+    def begin(wait: bool = True, bootstrap: str = topics, **settings: str) -> ObserveProcess:
+        started.append(ObserveProcess(bootstrap, store_url, tmp_path / f"{len(started)}.log", **settings))
         if wait:
             eventually(started[-1].ready)
         return started[-1]

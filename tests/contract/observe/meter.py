@@ -57,6 +57,7 @@ class Meter:
         most_dropped: int = MOST_DROPPED,
         ledger_end: int = NEVER,
         needed: Iterable[int] = (),
+        began_minute: int = FIRST,
     ) -> None:
         """`needed`: minutes with cards that have to be in memory."""
         self.store = BrittleStore(url, table)
@@ -66,7 +67,7 @@ class Meter:
         self.watched = WatchedHours()
         parts = (self.tables, self.board, self.days, self.watched)
         self.keeper = Persistence(*parts, most_dropped=most_dropped)
-        self.position = self.keeper.restore(ledger_end, needed)
+        self.position = self.keeper.restore(ledger_end, needed, began_minute)
 
     def enter(self, ledger: list[Range]) -> None:
         """Records after the position, as far as they are judged."""

@@ -11,14 +11,14 @@ from pipelines.control.observe.scorecards.day_state import DayState
 from pipelines.control.observe.scorecards.minute_state import MinuteTracker
 from pipelines.control.observe.skew.watched_hours import WatchedHours
 from pipelines.control.observe.storage.persistence import Persistence
-from pipelines.control.observe.storage.repository import findings_item, state_item
+from pipelines.control.observe.storage.repository import findings_item, state_item, tenant_item
 from pipelines.control.observe.verdicts.event_identification import Identified
 from pipelines.control.observe.verdicts.verdicts import ReadProgress
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.field_counts import FieldCounts
 from shared.contracts.ledger import Range
 from shared.contracts.topics import Topic
-from tests.contract.observe.meter import FIRST, NEVER, Meter, ledger
+from tests.contract.observe.meter import DAY, FIRST, NEVER, Meter, ledger
 
 
 def test_records_that_were_read_and_not_judged_when_the_process_ends_are_in_the_next_one(
@@ -127,8 +127,8 @@ def test_a_recreated_ledger_is_read_from_its_start(store_url: str) -> None:
     meter.enter(ledger(3))
     meter.keeper.save()
     keeper = Persistence(meter.tables, MinuteTracker(1_000), DayState(), WatchedHours())
-    assert keeper.restore(ledger_end := 5, ()) == 0
-    assert keeper.restore(ledger_end + 7, ()) == 12
+    assert keeper.restore(ledger_end := 5, (), FIRST) == 0
+    assert keeper.restore(ledger_end + 7, (), FIRST) == 12
 
 
 def test_minutes_of_a_recreated_ledger_do_not_come_back_later(store_url: str) -> None:
@@ -167,6 +167,35 @@ def test_the_cards_that_alarms_look_at_are_there_after_a_restart(store_url: str)
     cards = dict(meter.days.cards)
     assert dict(Meter(store_url, needed=[FIRST + 1]).days.cards) == cards
     assert dict(Meter(store_url).days.cards) == {}
+
+
+@pytest.mark.parametrize(("began_minute", "asked"), [(FIRST - 30, True), (FIRST - 90, False)])
+def test_a_day_that_begins_while_a_process_runs_is_that_of_the_tenants_with_events(
+    store_url: str, began_minute: int, asked: bool
+) -> None:
+    """One that began within the hour before may have followed one with events of a clock ahead."""
+    Meter(store_url).tables.write([tenant_item("idle")])
+    meter = Meter(store_url, began_minute=began_minute)
+    meter.enter(ledger(1, ("acme",)))
+    assert meter.keeper.save()
+    assert ({("idle", DAY)} <= meter.days.cards.keys()) is asked
+    assert meter.tables.day("idle", DAY) is None
+    assert [day is not None and day.total for day in meter.known()[1:]] == [5, 5]
+
+
+def test_what_is_stored_of_a_day_is_added_to_by_a_process_that_began_before_it(store_url: str) -> None:
+    whole, former = ledger(6), Meter(store_url)
+    former.enter(whole[:12])
+    assert former.keeper.save()
+    former.keeper.forget(FIRST + 3)
+    assert former.board.ledger.minutes == {}
+    meter = Meter(store_url, began_minute=FIRST - 90)
+    meter.enter(whole)
+    assert meter.keeper.save()
+    reference = Meter(store_url, "reference")
+    reference.enter(whole)
+    assert reference.keeper.save()
+    assert meter.known() == reference.known()
 
 
 def watching(minutes: int) -> list[Range]:

@@ -12,7 +12,7 @@ from tests.contract.observe.conftest import Start
 from tests.contract.observe.minutes import ids, recent, settled
 from tests.contract.observe.side import Side
 from tests.harness.observe_process import ObserveProcess
-from tests.harness.waiting import eventually
+from tests.harness.waiting import eventually, free_port
 
 LONG = 15_000
 """Records of the ledger: more than are read before states are stored for the first time."""
@@ -41,6 +41,27 @@ def test_one_that_is_killed_while_it_catches_up_continues_where_it_was(topics: s
     assert line["position"] > 0
     assert line["minutes"] == 1
     assert settled(other, minute)["delivered"] == 5
+
+
+def test_until_its_first_look_the_meter_is_behind_and_shows_what_is_stored_of_the_day(
+    topics: str, start: Start
+) -> None:
+    minute, side = recent(), Side(topics)
+    side.whole(ids(0, 3), minute, "p")
+    side.collected(["lost"], minute)
+    side.read()
+    side.audit()
+    observe = start()
+    eventually(lambda: observe.get("/v1/now?tenant=acme")["loss_percent"] == 25.0)
+    nines = eventually(lambda: observe.get("/v1/now?tenant=acme")["nines"])
+    assert observe.stop() == 0
+    waiting = start(wait=False, bootstrap=f"127.0.0.1:{free_port()}")  # no brokers: it never looks
+    eventually(lambda: logged(waiting, "not started yet"))
+    now = waiting.get("/v1/now?tenant=acme")
+    assert now["behind"]
+    assert now["behind_seconds"] > 0
+    assert (now["loss_percent"], now["nines"], now["at_ms"]) == (25.0, nines, 0)
+    assert "hifi_observe_behind_seconds 0.0" not in waiting.get("/metrics")
 
 
 def test_events_of_a_recreated_topic_are_counted_and_the_meter_is_behind_until_then(

@@ -10,7 +10,7 @@ from pipelines.control.observe.alarms.service import Alarms
 from pipelines.control.observe.api.query_params import BusyError, UnavailableError
 from pipelines.control.observe.health.snapshot import Snapshot, now
 from pipelines.control.observe.ledger.event_search import find
-from pipelines.control.observe.scorecards.day_cards import day_mark, minute_mark
+from pipelines.control.observe.scorecards.day_cards import day_card, day_mark, minute_mark
 from pipelines.control.observe.scorecards.day_state import Cards
 from pipelines.control.observe.scorecards.minute_cards import empty_card
 from pipelines.control.observe.scorecards.pipe_cards import pipe_card
@@ -82,7 +82,8 @@ class Queries:
 
     def now(self, tenant: str) -> Now:
         """The state of affairs."""
-        return now(self._snapshot(), tenant, len(self._alarms.listed(tenant, is_open=True)))
+        today = self.day(tenant, day_of(self._clock() // MINUTE_MS))
+        return now(self._snapshot(), today, len(self._alarms.listed(tenant, is_open=True)))
 
     def minutes(self, tenant: str, first: int, last: int) -> list[MinuteCard]:
         """The cards of minutes with events, `last` included, oldest first."""
@@ -114,7 +115,7 @@ class Queries:
         """A day's card; an empty one of a day without events."""
         held = self._snapshot().days.get((tenant, day))
         found = held if held is not None else self._tables.day(tenant, day)
-        return found if found is not None else DayCard(tenant=tenant, day=day.isoformat())
+        return found if found is not None else day_card(tenant, day, (), {})
 
     def calendar(self, tenant: str, days: int) -> list[DayMark]:
         """The last days, today included, oldest first; those without events too."""

@@ -173,7 +173,7 @@ def _add_present(router: APIRouter, answers: Queries) -> None:
         return json_response(answers.tenants())
 
     @router.get("/v1/now")
-    async def now(tenant: Text = None) -> Response:
+    def now(tenant: Text = None) -> Response:
         return json_response(answers.now(query_params.tenant(tenant)))
 
     @router.get("/v1/destinations")

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Final
 
 from msgspec import Struct
@@ -27,6 +28,8 @@ class Snapshot(Struct, kw_only=True, frozen=True):
     """The data that requests are answered from. Replaced at each look, never changed."""
 
     at_ms: int = 0
+    """When it was taken, epoch milliseconds; 0 before the first look."""
+
     cards: Mapping[DayKey, Cards] = {}
     days: Mapping[DayKey, DayCard] = {}
     tenants: Sequence[str] = ()
@@ -82,17 +85,23 @@ class Snapshot(Struct, kw_only=True, frozen=True):
         return self.read_to_ms // MINUTE_MS - 1
 
 
-def now(found: Snapshot, tenant: str, open_alarms: int) -> Now:
-    """The state of affairs of a tenant, or of all."""
-    card, day = found.card(tenant, found.whole_minute), found.day(tenant)
+def rate(found: Snapshot, tenant: str) -> float:
+    """Events a second that came in over the last whole minute; 0 if there is no such minute."""
+    card = found.card(tenant, found.whole_minute)
+    return card.collected / _MINUTE_SECONDS if card else 0.0
+
+
+def now(found: Snapshot, day: DayCard, open_alarms: int) -> Now:
+    """The state of affairs of the tenant, or of all, that today's card `day` is of."""
+    card = found.card(day.tenant, found.whole_minute)
     return Now(
-        tenant=tenant,
+        tenant=day.tenant,
         at_ms=found.at_ms,
-        rate=card.collected / _MINUTE_SECONDS if card else 0.0,
+        rate=rate(found, day.tenant),
         end_to_end=card.end_to_end if card else Percentiles(),
         inside=card.inside if card else Percentiles(),
-        loss_percent=day.loss_percent if day else 0.0,
-        nines=day.nines if day else None,
+        loss_percent=day.loss_percent,
+        nines=day.nines,
         behind_seconds=found.behind_seconds,
         behind=found.behind,
         open_alarms=open_alarms,
@@ -102,15 +111,21 @@ def now(found: Snapshot, tenant: str, open_alarms: int) -> Now:
 def recent_cards(
     found: Snapshot, minutes: int, also: Iterable[int] = ()
 ) -> Mapping[str, Sequence[MinuteCard]]:
-    """By tenant, the cards of the last minutes, and of those older ones, oldest first."""
-    last = found.at_ms // MINUTE_MS
-    recent_minutes = range(last - minutes + 1, last + 2)  # a client's clock may be ahead
-    span = sorted({*also, *recent_minutes})
-    recent: dict[str, list[MinuteCard]] = {}
-    for tenant in (*found.tenants, ALL_TENANTS):
-        cards = (found.card(tenant, minute) for minute in span)
-        recent[tenant] = [card for card in cards if card is not None]
-    return recent
+    """By tenant, the cards of the last minutes, and of those older ones, oldest first.
+
+    Only of tenants with such cards: it goes through what is held, as most tenants have none of most minutes.
+    """
+    now_minute = found.at_ms // MINUTE_MS
+    first, last = now_minute - minutes + 1, now_minute + 1  # a client's clock may be ahead
+    older, tenants = frozenset(also), {*found.tenants, ALL_TENANTS}
+    recent: dict[str, list[MinuteCard]] = defaultdict(list)
+    for (tenant, _), cards in found.cards.items():
+        if tenant in tenants:
+            recent[tenant] += [card for at, card in cards.items() if first <= at <= last or at in older]
+    return {tenant: sorted(cards, key=_minute) for tenant, cards in recent.items() if cards}
+
+
+_minute: Final = attrgetter("minute")
 
 
 def dead_letters(parts: Iterable[JudgedMinute]) -> Iterator[DeadLetters]:

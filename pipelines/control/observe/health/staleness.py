@@ -26,6 +26,11 @@ class Staleness:
         """Whether there was no snapshot yet; the first one then needs the ages of older records."""
         return self._seen_ms is None
 
+    def resume(self, read_to_ms: int) -> None:
+        """Go on from when an earlier process had read everything, epoch milliseconds; 0 if unknown."""
+        if read_to_ms:
+            self._begun_ms = min(self._begun_ms, read_to_ms)
+
     def take(self, look: OffsetsSnapshot, ages: Mapping[Partition, int]) -> None:
         """Take the next snapshot. `ages` is when each first unread record was written, epoch ms, if known."""
         for place, end in look.ends_of(TALLIED).items():
@@ -40,10 +45,12 @@ class Staleness:
     def seconds(self, now_ms: int, patience_ms: int) -> float:
         """Seconds behind; after `patience_ms` without a snapshot, at least the time since the last one.
 
-        Before the first one it is the time since observe began.
+        Before the first one it is the time since observe began, or since an earlier process had read
+        everything.
         """
+        if self._seen_ms is None:
+            return max(0, now_ms - self._begun_ms) / 1000
         since = [samples[0][0] for samples in self._samples.values() if samples]
-        seen_ms = self._begun_ms if self._seen_ms is None else self._seen_ms
-        if now_ms - seen_ms > patience_ms:
-            since.append(seen_ms)
+        if now_ms - self._seen_ms > patience_ms:
+            since.append(self._seen_ms)
         return max(0, now_ms - min(since)) / 1000 if since else 0.0

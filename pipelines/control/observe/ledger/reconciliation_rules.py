@@ -103,6 +103,18 @@ BALANCES: Final[Mapping[Reconciliation, Balance]] = {
 }
 
 
+DOUBLED_BEFORE_TRANSMIT: Final = frozenset(
+    (
+        Reconciliation.INGEST,
+        Reconciliation.ROUTE,
+        Reconciliation.CLAIMS,
+        Reconciliation.RETRYING,
+        Reconciliation.RETRY,
+    )
+)
+"""Accounts with doubles that transmit later sees as second copies, and drops if it recognises them."""
+
+
 class Key(NamedTuple):
     """An account of one tenant's minute."""
 

@@ -123,15 +123,20 @@ class DayState:
         return day is not None and day.loaded
 
     def refresh(self, states: Mapping[tuple[str, int], MinuteState]) -> list[DayCard]:
-        """Recompute and return the cards of days that changed; that of all tenants once each is loaded."""
+        """Recompute and return the cards of days that changed; that of all tenants once each is loaded.
+
+        A day without a minute's card gets none.
+        """
         partly = {(ALL_TENANTS, day) for (_, day), _ in self.unloaded()}
         stale = [
             (key, day) for key, day in self._days.items() if day.stale and day.loaded and key not in partly
         ]
         fresh = []
         for key, day in stale:
-            card = day_card(*key, day.cards.values(), self._lags(key, states))
             day.stale = False
+            if not day.cards:
+                continue
+            card = day_card(*key, day.cards.values(), self._lags(key, states))
             if card != self._cards.get(key):
                 self._cards[key] = card
                 fresh.append(card)

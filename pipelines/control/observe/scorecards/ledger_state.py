@@ -25,7 +25,7 @@ class TalliedUpTo(msgspec.Struct, frozen=True):
 
 
 _NOTHING: Final = TalliedUpTo(end=0, newest_ms=0)
-_AHEAD_MS: Final = 3_600_000
+AHEAD_MS: Final = 3_600_000
 """Largest accepted difference between the clocks of collect and observe."""
 _REPORT_MS: Final = 60_000
 """Least time between two log lines about ranges that overlap."""
@@ -161,7 +161,7 @@ class LedgerState:
 
         None for a minute that was dropped, or that collect cannot have stamped: foreign records may name any.
         """
-        latest = (now_ms + _AHEAD_MS) // MINUTE_MS
+        latest = (now_ms + AHEAD_MS) // MINUTE_MS
         if key not in self.minutes and self._floor <= key[1] <= latest:
             self.minutes[key] = MinuteState(*key)
         return self.minutes.get(key)

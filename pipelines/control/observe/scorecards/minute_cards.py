@@ -139,7 +139,7 @@ def with_replay(first: Counts, second: Counts, *, whole: bool) -> Counts:
         delivered=known.delivered,
         customer_dead=known.customer_dead,
         hifi_dead=known.hifi_dead,
-        in_time=known.in_time,
+        in_time=0 if whole else first.in_time,
         doubled=both.doubled,
         again=both.again,
         quarantined=both.quarantined,

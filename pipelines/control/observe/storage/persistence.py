@@ -11,7 +11,7 @@ from pipelines.control.observe.dynamodb import Item
 from pipelines.control.observe.ledger.minute_sums import MinuteKey
 from pipelines.control.observe.scorecards.day_cards import day_mark
 from pipelines.control.observe.scorecards.day_state import DayState
-from pipelines.control.observe.scorecards.ledger_state import LedgerPosition
+from pipelines.control.observe.scorecards.ledger_state import AHEAD_MS, LedgerPosition
 from pipelines.control.observe.scorecards.minute_state import MinuteTracker
 from pipelines.control.observe.skew.watched_hours import WatchedHours
 from pipelines.control.observe.storage.repository import (
@@ -25,6 +25,7 @@ from pipelines.control.observe.storage.repository import (
     tenant_item,
     watched_item,
 )
+from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import ALL_TENANTS
 from shared.contracts.timestamps import DAY_MINUTES, day_of, first_minute
 from shared.dynamodb.client import StoreError
@@ -49,6 +50,9 @@ class Persistence:
     ) -> None:
         self._tables, self._tracker, self._days, self._watched = tables, tracker, days, watched
         self._most_dropped = most_dropped
+        self._others_until = 0
+        """The last minute of which an earlier process may have stored anything."""
+
         self._waiting: dict[tuple[str, str], Item] = {}
         """Items to be written, by key."""
 
@@ -57,12 +61,18 @@ class Persistence:
 
         self.tenants: set[str] = set()
 
-    def restore(self, ledger_end: int, needed: Iterable[int]) -> int:
+    def restore(self, ledger_end: int, needed: Iterable[int], now_minute: int) -> int:
         """Load the stored state, and the cards of the days of `needed`; returns the offset to continue at.
+
+        Args:
+            ledger_end: one past the last offset of the ledger.
+            needed: epoch minutes.
+            now_minute: the epoch minute, when no other process writes any more.
 
         Raises:
             StoreError: if the store cannot be read.
         """
+        self._others_until = now_minute + AHEAD_MS // MINUTE_MS
         position = self._tables.position() or LedgerPosition()
         self.tenants = set(self._tables.tenants())
         if position.offset > ledger_end:
@@ -95,7 +105,9 @@ class Persistence:
 
     def _load(self) -> None:
         for day in {day for (tenant, day), _ in self._days.unloaded() if tenant == ALL_TENANTS}:
-            self._days.want(self.tenants, day)
+            # Of a day that begins later, all that there is comes from this process, and is in memory.
+            if first_minute(day) <= self._others_until:
+                self._days.want(self.tenants, day)
         for (tenant, day), held in self._days.unloaded():
             begin = first_minute(day)
             cards = self._tables.cards(tenant, begin, begin + DAY_MINUTES - 1)

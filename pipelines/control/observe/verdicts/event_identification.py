@@ -10,7 +10,12 @@ import msgspec
 from msgspec import Struct
 
 from pipelines.control.observe.ledger.minute_sums import MinuteState, Partition
-from pipelines.control.observe.ledger.reconciliation_rules import Key, Reconciliation, entries
+from pipelines.control.observe.ledger.reconciliation_rules import (
+    DOUBLED_BEFORE_TRANSMIT,
+    Key,
+    Reconciliation,
+    entries,
+)
 from pipelines.control.observe.ledger.record_parser import ObservedEvent
 from pipelines.control.observe.verdicts.second_copies import COPIES, CopiesByHash
 from pipelines.control.observe.verdicts.set_differences import RecordCounts
@@ -27,15 +32,6 @@ _EXPLAINING: Final[Mapping[Reconciliation, tuple[Reconciliation, ...]]] = {
     Reconciliation.RETRY: (Reconciliation.UNHOLDABLE,),
 }
 """Accounts that must be counted too, so that an account's figures are exact."""
-
-_DOUBLED_BEFORE: Final = (
-    Reconciliation.INGEST,
-    Reconciliation.ROUTE,
-    Reconciliation.CLAIMS,
-    Reconciliation.RETRYING,
-    Reconciliation.RETRY,
-)
-"""Accounts with doubles that depend on what transmit dropped."""
 
 _BEFORE_PIPES: Final = (Reconciliation.INGEST, Reconciliation.ROUTE)
 """Accounts of events that have no pipe yet: one that is doubled there has second copies in several."""
@@ -160,7 +156,8 @@ def _recounted(state: MinuteState, unread: Sequence[Key]) -> frozenset[Key]:
 
 
 def _explaining(account: Reconciliation) -> tuple[Reconciliation, ...]:
-    return (*_EXPLAINING.get(account, ()), *((Reconciliation.DROPPED,) if account in _DOUBLED_BEFORE else ()))
+    dropped = (Reconciliation.DROPPED,) if account in DOUBLED_BEFORE_TRANSMIT else ()
+    return (*_EXPLAINING.get(account, ()), *dropped)
 
 
 def _near(key: Key, other: Key) -> bool:

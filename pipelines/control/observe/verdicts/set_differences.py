@@ -7,7 +7,11 @@ import numpy as np
 from msgspec import Struct
 
 from pipelines.control.observe.ledger.minute_sums import MinuteState
-from pipelines.control.observe.ledger.reconciliation_rules import Key, Reconciliation
+from pipelines.control.observe.ledger.reconciliation_rules import (
+    DOUBLED_BEFORE_TRANSMIT,
+    Key,
+    Reconciliation,
+)
 from pipelines.control.observe.verdicts.second_copies import CopiesByHash, DoubledCopies
 from shared.contracts.iblt import CELLS, Iblt
 from shared.contracts.ledger import Stage
@@ -32,16 +36,6 @@ _QUARANTINES: Final[Mapping[Reconciliation, Reconciliation]] = {
     Reconciliation.TRANSMIT: Reconciliation.UNSENDABLE,
     Reconciliation.RETRY: Reconciliation.UNHOLDABLE,
 }
-_RECOGNISED: Final = frozenset(
-    (
-        Reconciliation.INGEST,
-        Reconciliation.ROUTE,
-        Reconciliation.CLAIMS,
-        Reconciliation.RETRYING,
-        Reconciliation.RETRY,
-    )
-)
-"""Accounts with doubles that transmit later sees as second copies."""
 
 
 class Sides(NamedTuple):
@@ -93,7 +87,7 @@ class Differences:
             return Sides(known=False)
         if key.account in _QUARANTINES:
             sides = self._less_quarantined(key, sides)
-        return self._less_recognised(key, sides) if key.account in _RECOGNISED else sides
+        return self._less_recognised(key, sides) if key.account in DOUBLED_BEFORE_TRANSMIT else sides
 
     def _sketch(self, key: Key) -> Iblt:
         return self._state.sketches.get(key) or Iblt()

@@ -85,7 +85,8 @@ class Judgement(Struct, kw_only=True, frozen=True):
     """When it was settled for the first time; 0 for not yet."""
 
     fresh: bool
-    """Whether events arrived so recently, as far as audit has read, that those under way may be in time."""
+    """Whether events were collected so recently, as far as audit has read, that those under way may be in
+    time. Where no collected event is tallied, it goes by when any were."""
 
     verdicts: Mapping[Key, Verdict]
 
@@ -147,11 +148,13 @@ def judge(
     entered_ms = _entered(state.of(_ENTRIES)) or _entered(state.lines.values())
     quiet_ms = max(entered_ms, (state.minute + 1) * MINUTE_MS)
     settled_ms = state.settled_ms or (now_ms if passed.read_to_ms >= quiet_ms + settle_ms else 0)
+    # Those that a node takes on after an outage were collected long ago, and are in time no more.
+    collected_ms = _entered(state.of((Stage.COLLECTED,))) or entered_ms
     return Judgement(
         tenant=state.tenant,
         minute=state.minute,
         settled_ms=settled_ms,
-        fresh=passed.read_to_ms < entered_ms + settle_ms,
+        fresh=passed.read_to_ms < collected_ms + settle_ms,
         verdicts=verdicts,
         replay=None if state.replay is None else judge(state.replay, passed, now_ms, settle_ms),
     )

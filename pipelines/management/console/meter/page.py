@@ -94,7 +94,8 @@ class Page:
         if snapshot is None:
             return
         self._offer(snapshot.tenants)
-        self._empty.content = Markup() if snapshot.cards or snapshot.day.collected else _NO_EVENTS
+        counted = snapshot.cards or snapshot.day.collected or snapshot.now.behind
+        self._empty.content = Markup() if counted else _NO_EVENTS
         for panel in (
             self._tiles, self._durations, self._lags, self._calendar, self._losses, self._destinations,
             self._watched, self._alarms, self._quiet,

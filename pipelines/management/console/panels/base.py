@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 from nicegui import events, ui
 
 from pipelines.management.console import formatting
 from pipelines.management.console.html import Child, Markup, tag
+
+UNKNOWN: Final = "Not known until the meter has caught up."
+"""Shown where an empty table would look like an answer."""
 
 Picked = Callable[[str], object]
 """Called with the `data-pick` of a clicked element."""

@@ -2,7 +2,16 @@
 
 from pipelines.management.console import formatting
 from pipelines.management.console.html import Markup, tag
-from pipelines.management.console.panels.base import amount, badge, counted, empty, panel, table, write
+from pipelines.management.console.panels.base import (
+    UNKNOWN,
+    amount,
+    badge,
+    counted,
+    empty,
+    panel,
+    table,
+    write,
+)
 from pipelines.management.console.poller import Snapshot
 from shared.contracts.destination_health import DestinationHealth
 from shared.contracts.scorecard import ALL_TENANTS
@@ -12,6 +21,8 @@ _HEALTH_STYLES = {"good": "kept", "failing": "missed", "down": "far", "idle": "n
 
 def destination_table(snapshot: Snapshot) -> Markup:
     """A table with a row for each destination."""
+    if not snapshot.now.looked:
+        return empty(UNKNOWN)
     if not snapshot.destinations:
         return empty(
             "No destinations yet.",

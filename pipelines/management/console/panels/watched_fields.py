@@ -4,7 +4,16 @@ from typing import Final
 
 from pipelines.management.console import formatting
 from pipelines.management.console.html import Markup, joined, tag
-from pipelines.management.console.panels.base import amount, badge, empty, number, panel, table, write
+from pipelines.management.console.panels.base import (
+    UNKNOWN,
+    amount,
+    badge,
+    empty,
+    number,
+    panel,
+    table,
+    write,
+)
 from pipelines.management.console.poller import Snapshot
 from shared.contracts.scorecard import ALL_TENANTS
 from shared.contracts.skew import FieldSkew, SkewBar, SkewState
@@ -21,6 +30,8 @@ _HEIGHT: Final = 40
 
 def watched_table(snapshot: Snapshot) -> Markup:
     """A table with a row for each watched field, and the key of its bars."""
+    if not snapshot.now.looked:
+        return empty(UNKNOWN)
     if not snapshot.skews:
         hint = tag(
             "p", "A pipe may name fields: ", tag("code", "watch: [{field: data.score, kind: distribution}]")

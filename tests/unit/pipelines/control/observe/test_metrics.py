@@ -39,8 +39,21 @@ def test_deleted_destinations_leave_no_series_once_they_were_scraped_for_a_while
     assert sum(steady in each for each in series(metrics)) == 1, "an idle destination keeps its count"
 
 
+def test_before_the_first_look_there_is_no_figure_of_events_but_how_far_behind_the_meter_is() -> None:
+    exposed = exposed_of(Snapshot(behind=True, behind_seconds=90.0))
+    assert f"{ObserveMetric.BEHIND_SECONDS} 90.0" in exposed
+    after = exposed_of(Snapshot(at_ms=MINUTE_MS))
+    for name in (ObserveMetric.EVENTS_PER_SECOND, ObserveMetric.LOSS_PERCENT, ObserveMetric.MINUTES_SPENT):
+        series_of_all = f'{name}{{tenant="*"}} 0.0'
+        assert series_of_all not in exposed
+        assert series_of_all in after
+
+
+def exposed_of(found: Snapshot) -> str:
+    return generate_latest(ObserveMetrics(lambda: found, dict).registry).decode()
+
+
 def test_how_late_retry_is_has_a_series_for_each_waiting_topic() -> None:
-    metrics = ObserveMetrics(lambda: Snapshot(overdue={"retry_in.5m": 211.5, "retry_in.1h": 0}), dict)
-    exposed = generate_latest(metrics.registry).decode()
+    exposed = exposed_of(Snapshot(overdue={"retry_in.5m": 211.5, "retry_in.1h": 0}))
     assert f'{ObserveMetric.OVERDUE}{{topic="retry_in.5m"}} 211.5' in exposed
     assert f'{ObserveMetric.OVERDUE}{{topic="retry_in.1h"}} 0.0' in exposed

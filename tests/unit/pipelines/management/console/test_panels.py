@@ -4,12 +4,16 @@ import re
 
 from pipelines.management.console.panels.banner import banner, status
 from pipelines.management.console.panels.calendar import days_map
+from pipelines.management.console.panels.destinations import destination_table
 from pipelines.management.console.panels.heatmap import day_key, day_map
 from pipelines.management.console.panels.hops import findings, hop_table
 from pipelines.management.console.panels.losses import SHOWN_HOPS, day_hops
 from pipelines.management.console.panels.node_latency import shares
-from pipelines.management.console.poller import PollState
-from shared.contracts.scorecard import DayMark, HopRow, NamedEvent, Node
+from pipelines.management.console.panels.summary import tiles
+from pipelines.management.console.panels.watched_fields import watched_table
+from pipelines.management.console.poller import PollState, Snapshot, View
+from shared.contracts.scorecard import DayCard, DayMark, HopRow, NamedEvent, Node, Now, Percentiles
+from shared.contracts.timeline import Timeline
 from tests.unit.pipelines.management.console.cards import mark
 
 LOST = NamedEvent(hash="00ff", times=2, id="<script>", topic="events", partition=1, offset=42)
@@ -83,6 +87,42 @@ def test_the_last_days_are_all_there_and_say_their_nines() -> None:
 def test_shares_of_nothing_say_when_there_will_be_figures() -> None:
     assert "No figures yet" in shares({})
     assert "33 %" in shares({Node.INGEST: 1.0, Node.ROUTE: 2.0})
+
+
+def test_before_the_meters_first_look_no_figure_is_shown_as_if_it_were_current() -> None:
+    behind = polled(at_ms=0, behind=True)
+    assert "meter behind" in status(PollState(behind)) and "42 s behind" in banner(PollState(behind))
+    shown = tiles(behind)
+    figures = ("rate", "p95", "loss", "nines", "left")
+    assert values(shown, *figures) == dict.fromkeys(figures, "\u2013")
+    assert "no event in" not in shown and "0 of 0" not in shown
+    assert "No destinations yet" not in destination_table(behind)
+    assert "No field was watched" not in watched_table(behind)
+
+
+def test_a_quiet_side_shows_its_zeros() -> None:
+    quiet = polled(at_ms=1, behind=False)
+    assert "meter up to date" in status(PollState(quiet)) and banner(PollState(quiet)) == ""
+    assert values(tiles(quiet), "rate", "p95", "loss") == {"rate": "0.0", "p95": "\u2013", "loss": "0"}
+    assert "No destinations yet" in destination_table(quiet)
+
+
+def values(shown: str, *names: str) -> dict[str, str]:
+    found = dict(re.findall(r'data-value="([a-z0-9]+)">([^<]*)<', shown))
+    return {name: found[name] for name in names}
+
+
+def polled(*, at_ms: int, behind: bool) -> Snapshot:
+    """Of a side without an event today, 42 s behind if it is."""
+    none, today = Percentiles(), DayCard(tenant="*", day="2025-02-20")
+    now = Now(
+        tenant="*", at_ms=at_ms, rate=0.0, end_to_end=none, inside=none, loss_percent=0.0, nines=None,
+        behind_seconds=42.0 if behind else 0.0, behind=behind, open_alarms=0,
+    )  # fmt: skip
+    return Snapshot(
+        view=View("*", 1), at_ms=29_000_000 * 60_000, now=now, cards=(), day=today, marks=(), days=(),
+        destinations=(), skews=(), alarms=(), quiet=(), tenants=(), timeline=Timeline(), slow_ms=0,
+    )  # fmt: skip
 
 
 def test_a_console_that_never_reached_observe_says_why_and_what_to_do() -> None:

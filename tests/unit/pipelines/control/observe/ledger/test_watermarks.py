@@ -120,8 +120,22 @@ def test_brokers_that_do_not_answer_leave_the_meter_behind() -> None:
 
 def test_brokers_that_have_not_answered_since_the_start_leave_the_meter_behind() -> None:
     behind = Staleness(10_000)
-    assert behind.seconds(30_000, 60_000) == 0.0
+    assert behind.seconds(30_000, 60_000) == 20.0
     assert behind.seconds(100_000, 60_000) == 90.0
+
+
+def test_until_the_first_look_the_meter_is_behind_since_the_one_before_it_had_read_everything() -> None:
+    behind = Staleness(7_210_000)
+    behind.resume(10_000)
+    assert behind.seconds(7_220_000, 60_000) == 7_210.0
+    behind.take(look(7_230_000, {}, {EVENTS: 5}, {EVENTS: 5}), {})
+    assert behind.seconds(7_231_000, 60_000) == 0.0
+
+
+def test_a_meter_that_knows_of_none_before_it_is_behind_since_its_own_start() -> None:
+    behind = Staleness(10_000)
+    behind.resume(0)
+    assert behind.seconds(30_000, 60_000) == 20.0
 
 
 def test_the_slow_lanes_topic_is_not_audits_to_read() -> None:

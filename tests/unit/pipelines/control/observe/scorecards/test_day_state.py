@@ -1,5 +1,7 @@
 """The card of a day of all tenants is made from all of them, or not yet."""
 
+from datetime import timedelta
+
 from pipelines.control.observe.ledger.minute_sums import StageLags
 from pipelines.control.observe.scorecards.day_state import DayState, RetiredMinutes
 from shared.contracts.documents import WARM_UP
@@ -41,3 +43,15 @@ def test_the_lags_of_the_warm_up_are_in_no_day_of_all_tenants() -> None:
     cards = {card.tenant: card for card in days.refresh({})}
     assert cards[ALL_TENANTS].end_to_end == cards["acme"].end_to_end
     assert cards[ALL_TENANTS].end_to_end != cards[WARM_UP].end_to_end
+
+
+def test_a_day_without_a_minute_has_no_card_and_is_forgotten_like_others() -> None:
+    days = DayState()
+    days.expect([("idle", MINUTE)])
+    for (tenant, _), held in days.unloaded():
+        card = MinuteCard(tenant=tenant, minute=MINUTE, settled=True, total=10, good=10)
+        held.merge([] if tenant == "idle" else [card], RetiredMinutes())
+    assert [card.tenant for card in days.refresh({})] == [ALL_TENANTS]
+    assert days.day_cards.keys() == {(ALL_TENANTS, DAY)}
+    days.forget(DAY + timedelta(days=1), ())
+    assert days.cards == {}

@@ -6,9 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.control.observe.ledger.minute_sums import MinuteState
+from pipelines.control.observe.scorecards.minute_cards import minute_card
+from pipelines.control.observe.verdicts.verdicts import ReadProgress
 from shared.contracts.ledger import Stage
 from tests.unit.pipelines.control.observe.judged import applied, card_of, hop, ids, settled, wrong
-from tests.unit.pipelines.control.observe.world import MINUTE, TENANT, World
+from tests.unit.pipelines.control.observe.world import LATER, MINUTE, TENANT, World, slow
 
 _IDS = [str(at) for at in range(20)]
 _LOSSES = [
@@ -61,6 +63,23 @@ def test_what_the_second_pass_loses_is_lost() -> None:
     card = card_of(world.process_again(_IDS))
     assert (card.lost, card.doubled, card.replayed) == (1, 0, 19)
     assert wrong(card) == {("transmit", "p1"): (1, 0)}
+
+
+def test_a_spent_minute_stays_spent_while_its_second_pass_is_under_way() -> None:
+    world = World().send(_IDS, outcomes=slow)
+    book = applied(world.ranges())
+    before = settled(book, world)
+    book.note(before.judgement)
+    assert minute_card(*before).spent
+    first_pass = dict(world.ends)
+    world.lost = {(Stage.DELIVERED, "p1", event) for event in _IDS}  # not delivered yet
+    world.process_again(_IDS)
+    ranges = world.ranges(lambda place, _: [first_pass.get(place, 0)])
+    again = [found for found in ranges if found.start >= first_pass.get((found.topic, found.partition), 0)]
+    applied(again, book, len(ranges), LATER)
+    card = minute_card(*settled(book, world, ReadProgress(marks={}, read_to_ms=LATER), LATER))
+    assert book.minutes[TENANT, MINUTE].replayed_whole
+    assert (card.under_way, card.in_time, card.sli, card.spent) == (20, 0, 0.0, True)
 
 
 def test_dead_letters_of_a_bad_version_are_put_right_by_the_second_pass() -> None:

@@ -252,3 +252,16 @@ def test_a_claim_that_was_tallied_before_its_event_keeps_the_minute_open() -> No
     ranges = [found for found in world.ranges() if found.topic is not Topic.EVENTS]
     state = applied(ranges).minutes[TENANT, MINUTE]
     assert not judge(state, world.passed(), LATER, SETTLE).final
+
+
+def test_events_that_move_on_long_after_they_were_collected_are_not_in_time() -> None:
+    """ingest and route were down and are back, while transmit is not: the minute is slow throughout."""
+    world = World().send([f"e{at}" for at in range(10)])
+    ranges = [found for found in world.ranges() if found.topic is not Topic.RECEIPTS]
+    book = applied(found for found in ranges if found.topic is Topic.COLLECTED)
+    down = judged_and_noted(book, ReadProgress(marks={}, read_to_ms=LATER), LATER)
+    assert (down.settled, down.spent, down.under_way) == (True, True, 10)
+    moved_on = [found for found in ranges if found.topic is not Topic.COLLECTED]
+    applied(moved_on, book, len(ranges), LATER + 1_000)
+    card = judged_and_noted(book, ReadProgress(marks={}, read_to_ms=LATER + 2_000), LATER + 2_000)
+    assert (card.spent, card.under_way, card.in_time, card.sli) == (True, 10, 0, 0.0)
