@@ -132,8 +132,8 @@ class WeightedRecords(Construct):
             self,
             f"{twin.side}-alarm",
             alarm_name=f"{twin.names.load_balancer}-has-no-healthy-target",
-            alarm_description="No zone of the side has a collect that answers, so Route 53 sends it no traffic. "
-            "Of a side that is parked this is as planned",
+            alarm_description="No zone of the side has a collect that answers, so Route 53 sends it no "
+            "traffic; of a side that is parked this is as planned",
             namespace="AWS/NetworkELB",
             metric_name="HealthyHostCount",
             dimensions={"LoadBalancer": balancer.arn_suffix, "TargetGroup": group.arn_suffix},
