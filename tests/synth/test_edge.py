@@ -80,6 +80,16 @@ def test_each_side_is_overruled_by_its_own_health(stack: Stack) -> None:
         assert alarm["metric_name"] == "HealthyHostCount"
 
 
+def test_a_changed_alarm_reaches_the_health_check(stack: Stack) -> None:
+    """Route 53 copies an alarm's settings, and takes new ones only when the check is updated."""
+    alarms = stack["resource"]["aws_cloudwatch_metric_alarm"]
+    for check in resources(stack, "aws_route53_health_check"):
+        key = check["cloudwatch_alarm_name"].split(".")[1]
+        for field in ("evaluation_periods", "period", "statistic", "threshold", "treat_missing_data"):
+            assert field in alarms[key]
+            assert check["triggers"][field] == f"${{aws_cloudwatch_metric_alarm.{key}.{field}}}"
+
+
 def test_a_side_that_lost_all_pods_of_collect_is_unhealthy_and_raises_its_alarm(
     synthesised: Synthesised,
 ) -> None:

@@ -23,6 +23,8 @@ from infra.naming import Side
 _NAME_TTL_S = 30
 _PERIOD_S = 60
 _PERIODS = 2
+_COPIED = ("evaluation_periods", "period", "statistic", "threshold", "treat_missing_data")
+"""Settings of an alarm that Route 53 copies; it takes new ones only when the health check is updated."""
 
 
 class WeightedRecords(Construct):
@@ -119,6 +121,7 @@ class WeightedRecords(Construct):
             # A side that lost all pods of collect has no data: a target group without targets reports none.
             # Without data of either side Route 53 takes both as healthy, and goes by the weights.
             insufficient_data_health_status="Unhealthy",
+            triggers={each: f"${{{alarm.fqn}.{each}}}" for each in _COPIED},
             tags={"Name": twin.names.load_balancer},
         )
         for field in ("disabled", "invert_healthcheck"):
