@@ -10,8 +10,8 @@ METRICS_PORT_NAME: Final = "metrics"
 
 _INTERVAL: Final = "15s"
 _NAME: Final = "__meta_kubernetes_pod_label_app_kubernetes_io_name"
-_ELSEWHERE: Final = "api|collect"
-"""Pods of which the port `http` serves no metrics to Prometheus."""
+_ELSEWHERE: Final = "collect"
+"""Pods of which the port `http` serves no metrics."""
 
 
 def local(side: Side) -> dict[str, Any]:
@@ -38,8 +38,8 @@ def local(side: Side) -> dict[str, Any]:
 def pod_monitor() -> dict[str, Any]:
     """The PodMonitor of a side's cluster: it scrapes a pod's port `metrics`, or `http` if there is none.
 
-    collect has both, and serves /metrics on `metrics` only: the load balancer reaches `http`. The API listens
-    on its pod's loopback address, where no scrape arrives.
+    collect has both, and serves /metrics on `metrics` only: the load balancer reaches `http`. That of the API
+    and the console lets no request for /metrics through.
     """
     return {
         "apiVersion": "monitoring.coreos.com/v1",

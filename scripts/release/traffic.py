@@ -16,7 +16,7 @@ from pathlib import Path
 
 import boto3
 
-from pipelines.control.backends.aws.weighted_records import NoRecordsError, Place, Traffic
+from pipelines.control.backends.aws.weighted_records import NoRecordsError, Traffic, TrafficSettings
 from shared.contracts.side_weights import SIDES, Weights, WrongWeightsError
 
 _ROOT = Path(__file__).parents[2]
@@ -66,7 +66,7 @@ def _traffic() -> Traffic:
     zones = route53.list_hosted_zones_by_name(DNSName=found["domain"], MaxItems="1")["HostedZones"]
     if not zones or zones[0]["Name"] != f"{found['domain']}.":
         raise NoRecordsError(f"there is no hosted zone {found['domain']}; deploy foundation first")
-    return Traffic.at(Place.of(found, zone=zones[0]["Id"]))
+    return Traffic.at(TrafficSettings.of(found, zone=zones[0]["Id"]))
 
 
 def _outputs() -> dict[str, str]:

@@ -13,7 +13,7 @@ from infra.config import Environment, RunSettings, load_environment
 from infra.preflight.__main__ import report
 from infra.preflight.account import Account
 from infra.workloads.outputs import outputs
-from pipelines.control.backends.aws.weighted_records import Place, Traffic
+from pipelines.control.backends.aws.weighted_records import Traffic, TrafficSettings
 from shared.contracts.side_weights import Weights
 from tests.deploy.acting import DEPLOY, PLAN
 from tests.deploy.aws.eks.api import UnauthorizedError, UnreachableError
@@ -249,8 +249,8 @@ def _environment(aws: LocalAws) -> Environment:
 def _traffic(aws: LocalAws) -> Traffic:
     route53 = aws.client("route53")
     (zone,) = route53.list_hosted_zones()["HostedZones"]
-    place = Place.of(outputs(_environment(aws)), zone=zone["Id"])
-    return Traffic(place, aws.client("ssm"), route53)
+    settings = TrafficSettings.of(outputs(_environment(aws)), zone=zone["Id"])
+    return Traffic(settings, aws.client("ssm"), route53)
 
 
 def _weights(aws: LocalAws, host: str = "events") -> dict[str, int]:

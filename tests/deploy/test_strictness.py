@@ -134,7 +134,7 @@ def test_a_health_check_of_an_alarm_remembers_that_it_was_disabled_and_inverted(
         HealthCheckConfig={
             "Type": "CLOUDWATCH_METRIC",
             "AlarmIdentifier": {"Region": "eu-west-1", "Name": "any"},
-            "InsufficientDataHealthStatus": "LastKnownStatus",
+            "InsufficientDataHealthStatus": "Unhealthy",
         },
     )["HealthCheck"]["Id"]
     route53.update_health_check(HealthCheckId=made, Disabled=True, Inverted=True)

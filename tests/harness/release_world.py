@@ -46,7 +46,7 @@ class MemoryStore:
         return self.release
 
 
-class FreeHands:
+class FakePermissions:
     """Everything is allowed, but for what a test forbids."""
 
     def __init__(self) -> None:
@@ -74,7 +74,7 @@ class ReleaseWorld:
         self.place = FakePlace(lambda: self.now_ms)
         self.place.world.now_ms = START_MS
         self.store = MemoryStore() if store is None else store
-        self.hands = FreeHands()
+        self.permissions = FakePermissions()
         self.policy = Policy() if policy is None else policy
         self.processes = 0
         self.deployer = self.another()
@@ -84,8 +84,8 @@ class ReleaseWorld:
         self.processes += 1
         self.deployer = Deployer(
             store=self.store,
-            hands=self.hands,
-            operations=Operations(self.place, self.policy, self.hands.sure),
+            permissions=self.permissions,
+            operations=Operations(self.place, self.policy, self.permissions.sure),
             policy=self.policy,
             clock=lambda: self.now_ms,
             owner=f"process {self.processes}",

@@ -55,6 +55,16 @@ class AwsPlace:
     def __init__(self, backend: AwsBackend, planes: dict[str, ControlPlane], settings: AwsSettings) -> None:
         self.backend, self.planes, self.settings = backend, planes, settings
 
+    @contextmanager
+    def unreachable(self, side: str) -> Iterator[None]:
+        """Until the block ends, new backends are led to an address where no API of the side answers."""
+        cluster = _clusters()[self.settings.cluster(side)]
+        reached, cluster.endpoint = cluster.endpoint, f"https://127.0.0.1:{free_port()}"
+        try:
+            yield
+        finally:
+            cluster.endpoint = reached
+
 
 @contextmanager
 def aws_place(folder: Path, bootstrap: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[AwsPlace]:
@@ -204,9 +214,14 @@ def _make_cluster(url: str, name: str, plane: ControlPlane) -> None:
     client("eks", url).create_cluster(
         name=name, roleArn="arn:aws:iam::123456789012:role/it", resourcesVpcConfig=subnets
     )
-    cluster = eks_backends[DEFAULT_ACCOUNT_ID][REGION].clusters[name]
+    cluster = _clusters()[name]
     cluster.endpoint = plane.url
     cluster.certificate_authority = {"data": base64.b64encode(plane.authority.encode()).decode()}
+
+
+def _clusters() -> dict[str, Any]:
+    found: dict[str, Any] = eks_backends[DEFAULT_ACCOUNT_ID][REGION].clusters
+    return found
 
 
 def _make_edge(url: str, settings: AwsSettings) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import boto3
 import pytest
 
+from pipelines.control.backends.aws.backend import AwsBackend
 from pipelines.control.backends.aws.eks import eks_api
 from pipelines.control.backends.aws.first_version import start_first
 from pipelines.control.deploy.backend import BackendError, Deployed, Obstacle
@@ -26,7 +27,8 @@ def world(configured: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 @pytest.fixture(scope="module")
 def place(world: AwsPlace) -> Place:
     found = Place(backend=world.backend, light=LIGHT, dark=DARK, old=OLD, new=NEW, unknown="no-such-version")
-    assert start_first(found.backend, OLD, print, lambda: time.sleep(1)) == LIGHT
+    with world.unreachable(DARK):  # as before edge is deployed
+        assert start_first(AwsBackend(world.settings), OLD, print, lambda: time.sleep(1)) == LIGHT
     return found
 
 

@@ -75,10 +75,31 @@ def test_each_side_is_overruled_by_its_own_health(stack: Stack) -> None:
     for side, record in records.items():
         assert record["alias"]["evaluate_target_health"] is True
         check = checks[record["health_check_id"].split(".")[1]]
-        assert check["insufficient_data_health_status"] == "LastKnownStatus"
         alarm = alarms[check["cloudwatch_alarm_name"].split(".")[1]]
         assert f"-{side}-collect" in alarm["alarm_name"]
         assert alarm["metric_name"] == "HealthyHostCount"
+
+
+def test_a_changed_alarm_reaches_the_health_check(stack: Stack) -> None:
+    """Route 53 copies an alarm's settings, and takes new ones only when the check is updated."""
+    alarms = stack["resource"]["aws_cloudwatch_metric_alarm"]
+    for check in resources(stack, "aws_route53_health_check"):
+        key = check["cloudwatch_alarm_name"].split(".")[1]
+        for field in ("evaluation_periods", "period", "statistic", "threshold", "treat_missing_data"):
+            assert field in alarms[key]
+            assert check["triggers"][field] == f"${{aws_cloudwatch_metric_alarm.{key}.{field}}}"
+
+
+def test_a_side_that_lost_all_pods_of_collect_is_unhealthy_and_raises_its_alarm(
+    synthesised: Synthesised,
+) -> None:
+    """Their targets are taken out of the group, and an empty group has no data, not a zero."""
+    for name in (*ENVIRONMENTS, INTERNAL):  # with an internal edge nothing else says that a side is down
+        edge = synthesised(name)["edge"]
+        checks = resources(edge, "aws_route53_health_check")
+        assert [each["insufficient_data_health_status"] for each in checks] == ["Unhealthy"] * 2
+        alarms = resources(edge, "aws_cloudwatch_metric_alarm")
+        assert [each["treat_missing_data"] for each in alarms] == ["breaching"] * 2
 
 
 def test_edge_finds_the_sides_by_name_only(stack: Stack) -> None:

@@ -23,6 +23,8 @@ from infra.naming import Side
 _NAME_TTL_S = 30
 _PERIOD_S = 60
 _PERIODS = 2
+_COPIED = ("evaluation_periods", "period", "statistic", "threshold", "treat_missing_data")
+"""Settings of an alarm that Route 53 copies; it takes new ones only when the health check is updated."""
 
 
 class WeightedRecords(Construct):
@@ -116,8 +118,10 @@ class WeightedRecords(Construct):
             type="CLOUDWATCH_METRIC",
             cloudwatch_alarm_name=alarm.alarm_name,
             cloudwatch_alarm_region=self._environment.region,
-            # A missing metric does not mean that the side is down.
-            insufficient_data_health_status="LastKnownStatus",
+            # A side that lost all pods of collect has no data: a target group without targets reports none.
+            # Without data of either side Route 53 takes both as healthy, and goes by the weights.
+            insufficient_data_health_status="Unhealthy",
+            triggers={each: f"${{{alarm.fqn}.{each}}}" for each in _COPIED},
             tags={"Name": twin.names.load_balancer},
         )
         for field in ("disabled", "invert_healthcheck"):
@@ -131,7 +135,8 @@ class WeightedRecords(Construct):
             self,
             f"{twin.side}-alarm",
             alarm_name=f"{twin.names.load_balancer}-has-no-healthy-target",
-            alarm_description="No zone of the side has a collect that answers; Route 53 sends it no traffic",
+            alarm_description="No zone of the side has a collect that answers, so Route 53 sends it no "
+            "traffic; of a side that is parked this is as planned",
             namespace="AWS/NetworkELB",
             metric_name="HealthyHostCount",
             dimensions={"LoadBalancer": balancer.arn_suffix, "TargetGroup": group.arn_suffix},
@@ -140,8 +145,8 @@ class WeightedRecords(Construct):
             threshold=1,
             period=_PERIOD_S,
             evaluation_periods=_PERIODS,
-            treat_missing_data="missing",
-            # A side that is parked raises it once, as planned.
+            treat_missing_data="breaching",
+            # A side that is parked raises it once; it ends when the side has pods again.
             alarm_actions=[topic],
             ok_actions=[topic],
         )

@@ -12,7 +12,8 @@ _RULES = (
         metric="UnHealthyHostCount",
         minutes=10,
         missing_data="notBreaching",
-        description="A pod of collect has answered no health check for ten minutes",
+        description="For ten minutes the load balancer has not reached a pod of collect, "
+        "though Kubernetes calls it ready",
     ),
     Rule(
         name="ports-exhausted",
@@ -62,7 +63,10 @@ class BalancerAlarms(Construct):
 
 
 class ManagementAlarms(Construct):
-    """An alarm for each service of the management plane: its only pod does not answer."""
+    """An alarm for each service of the management plane: the load balancer does not reach its only pod.
+
+    It says nothing of a pod that is not ready, which has no target. Prometheus has an alert for that.
+    """
 
     def __init__(
         self, scope: Construct, name: str, *, balancer: str, targets: Mapping[str, str], topic_arn: str
@@ -83,7 +87,8 @@ class ManagementAlarms(Construct):
                 metric="UnHealthyHostCount",
                 minutes=10,
                 missing_data="notBreaching",
-                description="The pod has answered no health check for ten minutes",
+                description="For ten minutes the load balancer has not reached the pod, "
+                "though Kubernetes calls it ready",
             )
             alarm(
                 Construct(self, group.rpartition("-")[2]),

@@ -1,8 +1,8 @@
 """The deployer: brings versions to two sides, and traffic from one to the other, one release at a time.
 
 - `service`, `deployer`: the process, which leads or waits; one turn of it: look, act, decide, write down.
-- `hands`, `operations`: what acts: permission in the sides' registers; calls of the backend. `rewinding` and
-  `patches` are parts of it: where a side begins anew; what the place itself is busy with.
+- `permissions`, `operations`: what acts: permission in the sides' registers; calls of the backend.
+  `rewinding` and `patches` are parts of it: where a side begins anew; what the place itself is busy with.
 - `backend`: what a place of two sides does for it; AWS is in `pipelines.control.backends`.
 - `deciding`: what becomes of the release (`decided`), given what a look found (`seen`), before the first
   step, after each one and on the way back; from one step to another (`transitions`).

@@ -37,7 +37,7 @@ class Store(Protocol):
 
 
 class Permissions(Protocol):
-    """Permission to act on the sides: pipelines.control.deploy.hands."""
+    """Permission to act on the sides: pipelines.control.deploy.permissions."""
 
     def take(self, release: Release) -> Sequence[str]:
         """Why the present step has to wait; empty if it may begin."""
@@ -59,21 +59,21 @@ class Deployer:
         self,
         *,
         store: Store,
-        hands: Permissions,
+        permissions: Permissions,
         operations: Operations,
         policy: Policy,
         clock: Clock,
         owner: str,
     ) -> None:
         """`owner` names this process, and no other."""
-        self._store, self._hands, self._operations = store, hands, operations
+        self._store, self._permissions, self._operations = store, permissions, operations
         self._policy, self._clock, self._owner = policy, clock, owner
 
     def turn(self) -> bool:
         """Advance the release; returns whether another turn can do more at once."""
         release = self._store.current()
         if release is None or release.ended:
-            self._hands.let_go()
+            self._permissions.let_go()
             return False
         if release.owner != self._owner:
             return self._store.put(replace(release, owner=self._owner, term=release.term + 1)) is not None
@@ -91,7 +91,7 @@ class Deployer:
     def _waiting(self, release: Release) -> Release:
         """With what it waits for now. A step that is bounded by a time has it from when it may begin."""
         now_ms = self._clock()
-        waits = list(self._hands.take(release) or self._operations.reasons_to_wait(release, now_ms))
+        waits = list(self._permissions.take(release) or self._operations.reasons_to_wait(release, now_ms))
         if waits == release.waits:
             return release
         waited = release.waits_since_ms if release.waits else now_ms
@@ -102,7 +102,7 @@ class Deployer:
     def _write(self, before: Release, after: Release) -> bool:
         if after == before:
             return False
-        written = self._store.put(after, self._hands.guards())
+        written = self._store.put(after, self._permissions.guards())
         if written is not None and written.step is not before.step:
             _log.info("release", extra=_fields(before, written))
         return written is None or written.step is not before.step

@@ -8,9 +8,9 @@ from uuid import uuid4
 
 from pipelines.control.deploy.backend import Backend, FencedError
 from pipelines.control.deploy.deployer import Deployer, health_of
-from pipelines.control.deploy.hands import Hands
 from pipelines.control.deploy.metrics import DeployMetrics
 from pipelines.control.deploy.operations import Operations
+from pipelines.control.deploy.permissions import SidePermissions
 from pipelines.control.deploy.settings import DeploySettings
 from pipelines.control.deploy.side_states import side_states
 from shared.contracts.control_table import LEASES
@@ -45,11 +45,11 @@ class Deploy:
         self._place = (settings.documents_table, settings.documents_endpoint)
         self._backend = backend = settings.backend()
         self._store = ReleaseStore(*self._place)
-        self._hands = self._new_hands(backend)
+        self._permissions = self._new_permissions(backend)
         self._deployer = Deployer(
             store=self._store,
-            hands=self._hands,
-            operations=Operations(backend, settings.policy, self._hands.sure),
+            permissions=self._permissions,
+            operations=Operations(backend, settings.policy, self._permissions.sure),
             policy=settings.policy,
             clock=clock,
             owner=self._owner,
@@ -76,14 +76,16 @@ class Deploy:
         self._let_go()
         self._lease.stop()
 
-    def _new_hands(self, backend: Backend) -> Hands:
+    def _new_permissions(self, backend: Backend) -> SidePermissions:
         registers = {
             side: ActivityRegister(
                 *self._place, side=side, owner=self._owner, clock=self._clock, monotonic=self._monotonic
             )
             for side in backend.sides()
         }
-        return Hands(registers, partial(health_of, backend), self._monotonic, self._settings.activity_seconds)
+        return SidePermissions(
+            registers, partial(health_of, backend), self._monotonic, self._settings.activity_seconds
+        )
 
     def _new_lease(self) -> RenewedLease:
         """Renewed on a thread of its own: a call to the sides must not cost the activities, nor the lead."""
@@ -100,7 +102,7 @@ class Deploy:
             renew_seconds=min(settings.activity_seconds, settings.lease_seconds) / RENEWALS,
             work_seconds=settings.longest_release_look_seconds,
             monotonic=self._monotonic,
-            also=self._hands.beat,
+            also=self._permissions.beat,
         )
 
     def _report(self) -> Mapping[str, bool]:
@@ -113,7 +115,7 @@ class Deploy:
             while self._leads and self._deployer.turn():
                 self._leads = self._lease.held()
             if not self._leads:
-                self._hands.let_go()  # or the one that leads would wait for them for ever
+                self._permissions.let_go()  # or the one that leads would wait for them for ever
             release = self._store.current()
             if release is not None:
                 self._metrics.show(release)
@@ -146,6 +148,6 @@ class Deploy:
         if not self._leads:
             return
         try:
-            self._hands.let_go()
+            self._permissions.let_go()
         except StoreError as error:
             _log.warning("activities are left to run out", extra={"error": str(error)})

@@ -18,7 +18,7 @@ class FencedError(Exception):
     """Another process took over."""
 
 
-class ConfigPublisher:
+class FencedPublisher:
     """One leader's writer. Each call of `publish` is one transaction: readers see all of it, or nothing."""
 
     def __init__(self, bootstrap: str, side: str) -> None:

@@ -14,7 +14,7 @@ from pipelines.control.provision.live_nodes import WINDOW_MS, LiveNodes
 from pipelines.control.provision.meter_client import MeterClient
 from pipelines.control.provision.metrics import ProvisionMetrics
 from pipelines.control.provision.provisioner import Provisioner
-from pipelines.control.provision.publisher import ConfigPublisher, FencedError
+from pipelines.control.provision.publisher import FencedError, FencedPublisher
 from pipelines.control.provision.ramp_steps import RampSteps
 from pipelines.control.provision.reconciliation import is_whole, wanted
 from pipelines.control.provision.rollout_decider import RolloutDecider
@@ -192,7 +192,7 @@ class Provision:
 
     def _leading(self) -> Provisioner:
         if self._leader is None:
-            publisher = ConfigPublisher(self._settings.bootstrap, self._settings.side)
+            publisher = FencedPublisher(self._settings.bootstrap, self._settings.side)
             self._leader = Provisioner(
                 side=self._settings.side,
                 table=self._table,

@@ -11,7 +11,7 @@ from pipelines.control.backends.aws.eks import eks_token, token_source
 from pipelines.control.backends.aws.fenced_weights import FencedWeights
 from pipelines.control.backends.aws.s3_checkpoints import S3Checkpoints
 from pipelines.control.backends.aws.versions import VersionStore, version_key
-from pipelines.control.backends.aws.weighted_records import Place, Traffic
+from pipelines.control.backends.aws.weighted_records import Traffic, TrafficSettings
 from pipelines.control.backends.canary_metrics import proof
 from pipelines.control.backends.checkpoints import query_positions, write_checkpoint
 from pipelines.control.deploy.backend import FencedError
@@ -23,7 +23,7 @@ from tests.harness.local_aws import REGION, client, local_aws
 from tests.harness.token_reviews import signer
 
 BUCKET, DOMAIN, TABLE = "hifi-test", "hifi.test", "documents"
-PLACE = Place(
+SETTINGS = TrafficSettings(
     region=REGION,
     zone="",
     host=f"events.{DOMAIN}",
@@ -116,7 +116,7 @@ def test_a_version_that_was_stored_without_manifests_is_none_and_is_named(s3: An
 
 def weights(url: str, zone: str) -> FencedWeights:
     return FencedWeights(
-        Traffic(replace(PLACE, zone=zone), client("ssm", url), client("route53", url)),
+        Traffic(replace(SETTINGS, zone=zone), client("ssm", url), client("route53", url)),
         TABLE,
         url,
         lambda _: True,
@@ -126,11 +126,11 @@ def weights(url: str, zone: str) -> FencedWeights:
 def test_a_late_deployer_moves_no_traffic(url: str) -> None:
     DocumentTable(TABLE, url).ensure()
     ssm, route53 = client("ssm", url), client("route53", url)
-    ssm.put_parameter(Name=PLACE.weights_parameter, Type="String", Value='{"blue": 100, "green": 0}')
-    ssm.put_parameter(Name=PLACE.closed_parameter, Type="String", Value="[]")
+    ssm.put_parameter(Name=SETTINGS.weights_parameter, Type="String", Value='{"blue": 100, "green": 0}')
+    ssm.put_parameter(Name=SETTINGS.closed_parameter, Type="String", Value="[]")
     zone = route53.create_hosted_zone(Name=DOMAIN, CallerReference="zone")["HostedZone"]["Id"]
     for side in ("blue", "green"):
-        record = {"Name": PLACE.host, "Type": "CNAME", "SetIdentifier": side, "TTL": 30, "Weight": 0}
+        record = {"Name": SETTINGS.host, "Type": "CNAME", "SetIdentifier": side, "TTL": 30, "Weight": 0}
         changes = [
             {"Action": "CREATE", "ResourceRecordSet": record | {"ResourceRecords": [{"Value": f"{side}.x"}]}}
         ]

@@ -27,7 +27,7 @@ from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.lease import Lease
 from shared.dynamodb.release_store import ReleaseStore
 from shared.runtime.clock import wall_clock
-from tests.contract.deploy.test_aws_parts import BUCKET, DOMAIN, PLACE, TABLE
+from tests.contract.deploy.test_aws_parts import BUCKET, DOMAIN, SETTINGS, TABLE
 from tests.harness.local_aws import REGION, client, local_aws
 
 _NAMES = {"s3:ListObjectsV2": "s3:ListBucket"}
@@ -84,12 +84,12 @@ def make(url: str) -> tuple[str, str]:
     client("s3", url).create_bucket(Bucket=BUCKET, CreateBucketConfiguration=region)
     ssm, route53 = client("ssm", url), client("route53", url)
     for name, value in (
-        (PLACE.weights_parameter, '{"blue": 100, "green": 0}'),
-        (PLACE.closed_parameter, "[]"),
+        (SETTINGS.weights_parameter, '{"blue": 100, "green": 0}'),
+        (SETTINGS.closed_parameter, "[]"),
     ):
         ssm.put_parameter(Name=name, Type="String", Value=value)
     zone = str(route53.create_hosted_zone(Name=DOMAIN, CallerReference="zone")["HostedZone"]["Id"])
-    record = {"Name": PLACE.host, "Type": "CNAME", "SetIdentifier": "blue", "TTL": 30, "Weight": 100}
+    record = {"Name": SETTINGS.host, "Type": "CNAME", "SetIdentifier": "blue", "TTL": 30, "Weight": 100}
     record |= {"ResourceRecords": [{"Value": "blue.x"}]}
     changes: Any = {"Changes": [{"Action": "CREATE", "ResourceRecordSet": record}]}
     route53.change_resource_record_sets(HostedZoneId=zone, ChangeBatch=changes)
@@ -113,7 +113,7 @@ def act_on_the_sides(url: str, zone: str, arn: str) -> None:
     for _ in range(2):
         checkpoints.replace("ingest", {"sources/0/0": b"{}"})
     assert checkpoints.read("ingest", "sources/0/0") == b"{}"
-    traffic = Traffic(replace(PLACE, zone=zone), client("ssm", url), client("route53", url))
+    traffic = Traffic(replace(SETTINGS, zone=zone), client("ssm", url), client("route53", url))
     weights = FencedWeights(traffic, TABLE, url, lambda _: True)
     weights.set_weights({"blue": 90, "green": 10}, fence=1)
     assert weights.closed() == []

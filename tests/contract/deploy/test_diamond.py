@@ -11,8 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_a
 
 from pipelines.control.deploy.backend import FencedError
 from pipelines.control.deploy.deployer import Deployer, health_of
-from pipelines.control.deploy.hands import Hands
 from pipelines.control.deploy.operations import Operations
+from pipelines.control.deploy.permissions import SidePermissions
 from pipelines.control.deploy.policy import Policy
 from shared.contracts.control_table import RELEASES
 from shared.contracts.diamond.activities import ACTORS, Action, Activity, Actor
@@ -144,21 +144,23 @@ class ReleaseDiamond(RuleBasedStateMachine):
         self.place = HealthyPlace(self)
         dynamodb_client(self.url).delete_item(TableName=TABLE, Key=row_key(RELEASES, CURRENT))
         self.stale: list[tuple[Release, Sequence[dict[str, Any]]]] = []
-        self.hands, self.deployer = self._process()
+        self.permissions, self.deployer = self._process()
 
-    def _process(self) -> tuple[Hands, Deployer]:
+    def _process(self) -> tuple[SidePermissions, Deployer]:
         owner = f"deploy-{uuid4().hex[:6]}"
         registers = {name: self._register(side, owner) for name, side in self.sides.items()}
-        hands = Hands(registers, lambda release, side: health_of(self.place, release, side), self._now, LEASE)
+        permissions = SidePermissions(
+            registers, lambda release, side: health_of(self.place, release, side), self._now, LEASE
+        )
         deployer = Deployer(
             store=self.store,
-            hands=hands,
-            operations=Operations(self.place, POLICY, hands.sure),
+            permissions=permissions,
+            operations=Operations(self.place, POLICY, permissions.sure),
             policy=POLICY,
             clock=self.true_ms,
             owner=owner,
         )
-        return hands, deployer
+        return permissions, deployer
 
     def _register(self, side: SideOf, owner: str) -> ActivityRegister:
         made = CheckedRegister(
@@ -190,9 +192,9 @@ class ReleaseDiamond(RuleBasedStateMachine):
 
     def _held_by_deployer(self, name: str) -> list[Activity]:
         release = self.store.current()
-        if release is None or not self.hands.sure(release):
+        if release is None or not self.permissions.sure(release):
             return []
-        held = self.hands.held(name)
+        held = self.permissions.held(name)
         return [] if held is None else [held]
 
     @rule(kind=st.sampled_from(list(Kind)), version=st.sampled_from(["2.0", "3.0", Bad.DROPS, Bad.SLOWER]))
@@ -210,14 +212,14 @@ class ReleaseDiamond(RuleBasedStateMachine):
 
     @rule()
     def beat_deployer(self) -> None:
-        self.hands.beat()
+        self.permissions.beat()
 
     @rule()
     def crash_deployer(self) -> None:
         release = self.store.current()
         if release is not None and not release.ended:
-            self.stale.append((release, self.hands.guards()))
-        self.hands, self.deployer = self._process()
+            self.stale.append((release, self.permissions.guards()))
+        self.permissions, self.deployer = self._process()
 
     @rule(name=st.sampled_from(SIDES), action=st.sampled_from(WANTED))
     def begin(self, name: str, action: Action) -> None:
@@ -284,7 +286,7 @@ class ReleaseDiamond(RuleBasedStateMachine):
             if release is None or release.ended:
                 break
             self.time += 2.0
-            self.hands.beat()
+            self.permissions.beat()
             self.deployer.turn()
         self._assert_whole()
         self._assert_no_late_write()

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from pipelines.control.provision.publisher import ConfigPublisher, FencedError
+from pipelines.control.provision.publisher import FencedError, FencedPublisher
 from shared.contracts.document_items import Change, DocumentKey, change_of
 from shared.contracts.documents import (
     CANARY,
@@ -253,9 +253,9 @@ def test_a_leader_that_was_suspended_writes_nothing_stale_when_it_goes_on(
 
 def test_who_takes_over_keeps_the_former_leader_from_writing(topics: str, view: View, tenant: str) -> None:
     side = f"test-{tenant}"
-    former = ConfigPublisher(topics, side)
+    former = FencedPublisher(topics, side)
     former.publish(record_of(destination(tenant, 1)))
-    ConfigPublisher(topics, side).publish(record_of(destination(tenant, 2)))
+    FencedPublisher(topics, side).publish(record_of(destination(tenant, 2)))
     with pytest.raises(FencedError):
         former.publish(record_of(destination(tenant, 3)))
     eventually(lambda: [each.document for each in view.entries().values()] == [destination(tenant, 2)], SOON)

@@ -62,8 +62,8 @@ def test_prometheus_reaches_exactly_what_it_scrapes(manifests: list[Manifest]) -
         assert len(scraped) <= 1
         if not scraped:
             silent.append(workload["metadata"]["name"])
-    # Spark's own daemons have no metrics of ours, and the API is on its pod's loopback address.
-    assert sorted(silent) == ["api", "spark-master", "spark-worker"]
+    # Spark's own daemons have no metrics of ours.
+    assert sorted(silent) == ["spark-master", "spark-worker"]
 
 
 def test_grafana_finds_the_dashboard_by_its_label(manifests: list[Manifest]) -> None:

@@ -19,7 +19,7 @@ from pipelines.control.backends.aws.s3_checkpoints import S3Checkpoints
 from pipelines.control.backends.aws.settings import AwsSettings
 from pipelines.control.backends.aws.side_code import SideCode
 from pipelines.control.backends.aws.versions import VersionStore
-from pipelines.control.backends.aws.weighted_records import NoRecordsError, Place, Traffic
+from pipelines.control.backends.aws.weighted_records import NoRecordsError, Traffic, TrafficSettings
 from pipelines.control.backends.aws.workloads import CANARY
 from pipelines.control.backends.canary_metrics import changed_events, proof
 from pipelines.control.backends.checkpoints import Offsets, query_positions
@@ -91,7 +91,7 @@ class AwsBackend:
         self._s3, self._eks, self._kafka = (self._client(each) for each in ("s3", "eks", "kafka"))
         self._versions = VersionStore(self._s3, settings.aws_versions)
         self._traffic = FencedWeights(
-            Traffic(_place(settings), self._client("ssm"), self._client("route53")),
+            Traffic(_traffic_settings(settings), self._client("ssm"), self._client("route53")),
             settings.documents_table,
             settings.documents_endpoint,
             lambda side: self._code(side).takes_events(),
@@ -295,8 +295,8 @@ def _closed(side: str) -> Obstacle:
     return Obstacle(text=closed_text(side), lasting=False, shut=True)
 
 
-def _place(settings: AwsSettings) -> Place:
-    return Place(
+def _traffic_settings(settings: AwsSettings) -> TrafficSettings:
+    return TrafficSettings(
         region=settings.aws_region,
         zone=settings.aws_zone,
         host=settings.aws_events_host,

@@ -23,6 +23,8 @@ class CannotStartError(Exception):
 def start_first(backend: Backend, version: str, say: Callable[[str], None], pause: Callable[[], None]) -> str:
     """Start a version on the side that gets the traffic, and wait until it is ready; the side.
 
+    The other side is not asked anything: before the edge stack is deployed, its cluster cannot be reached.
+
     Args:
         backend: two sides to which nothing was ever released.
         version: what to start.
@@ -35,9 +37,8 @@ def start_first(backend: Backend, version: str, say: Callable[[str], None], paus
     """
     weights = backend.weights()
     side = max(weights, key=lambda each: weights[each])
-    lasting = [each.text for each in backend.obstacles(side, version) or () if each.lasting]
-    if lasting:
-        raise CannotStartError("; ".join(lasting))
+    if unstartable := backend.unstartable(side, version):
+        raise CannotStartError(unstartable)
     while True:
         try:
             backend.start(side, version, fence=_BEFORE_ANY_RELEASE)

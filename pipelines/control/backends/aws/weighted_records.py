@@ -18,7 +18,7 @@ class NoRecordsError(RuntimeError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class TrafficSettings:
     """Where an environment keeps its traffic.
 
     Attributes:
@@ -40,8 +40,8 @@ class Place:
     endpoint: str | None = None
 
     @classmethod
-    def of(cls, outputs: Mapping[str, str], *, zone: str) -> "Place":
-        """The place that `infra.workloads.outputs` describes, with a hosted zone that was looked up."""
+    def of(cls, outputs: Mapping[str, str], *, zone: str) -> "TrafficSettings":
+        """The settings that `infra.workloads.outputs` describes, with a hosted zone that was looked up."""
         return cls(
             region=outputs["region"],
             zone=zone,
@@ -57,15 +57,15 @@ class Place:
 class Traffic:
     """The traffic of an environment; `ssm` and `route53` are boto3 clients."""
 
-    place: Place
+    settings: TrafficSettings
     ssm: Any
     route53: Any
 
     @classmethod
-    def at(cls, place: Place) -> "Traffic":
+    def at(cls, settings: TrafficSettings) -> "Traffic":
         """The traffic of an environment, with the credentials of this shell."""
-        options = {"endpoint_url": place.endpoint, "region_name": place.region}
-        return cls(place, boto3.client("ssm", **options), boto3.client("route53", **options))
+        options = {"endpoint_url": settings.endpoint, "region_name": settings.region}
+        return cls(settings, boto3.client("ssm", **options), boto3.client("route53", **options))
 
     def weights(self) -> Weights:
         """The weights that hold now.
@@ -73,7 +73,7 @@ class Traffic:
         Raises:
             WrongWeightsError: The parameter holds none.
         """
-        return Weights.parse(self._value(self.place.weights_parameter))
+        return Weights.parse(self._value(self.settings.weights_parameter))
 
     def holds(self, wanted: Weights) -> bool:
         """Whether the parameter and each record have these weights.
@@ -105,21 +105,21 @@ class Traffic:
         """
         records = self._records()
         before = self.weights()
-        self._store(self.place.weights_parameter, wanted.text())
+        self._store(self.settings.weights_parameter, wanted.text())
         try:
             return self._change([self._weighted(each, wanted) for each in records])
         except Exception:
-            self._store(self.place.weights_parameter, before.text())
+            self._store(self.settings.weights_parameter, before.text())
             raise
 
     def _weighted(self, record: dict[str, Any], wanted: Weights) -> dict[str, Any]:
-        of_events = record["Name"] == f"{self.place.host}."
+        of_events = record["Name"] == f"{self.settings.host}."
         shares = wanted if of_events else wanted.leading()
         return {**record, "Weight": shares.of(record["SetIdentifier"])}
 
     def closed(self) -> list[str]:
         """The sides that get no traffic in any case."""
-        found: list[str] = json.loads(self._value(self.place.closed_parameter))
+        found: list[str] = json.loads(self._value(self.settings.closed_parameter))
         return found
 
     def close(self, side: str) -> None:
@@ -145,12 +145,14 @@ class Traffic:
         check = next(each["HealthCheckId"] for each in self._records() if each["SetIdentifier"] == side)
         shut = side in closed
         self.route53.update_health_check(HealthCheckId=check, Disabled=shut, Inverted=shut)
-        self._store(self.place.closed_parameter, json.dumps(sorted(set(closed))))
+        self._store(self.settings.closed_parameter, json.dumps(sorted(set(closed))))
 
     def _records(self) -> list[dict[str, Any]]:
         """The weighted records of the zone."""
-        hosts = {f"{each}." for each in (self.place.host, *self.place.management_hosts)}
-        pages = self.route53.get_paginator("list_resource_record_sets").paginate(HostedZoneId=self.place.zone)
+        hosts = {f"{each}." for each in (self.settings.host, *self.settings.management_hosts)}
+        pages = self.route53.get_paginator("list_resource_record_sets").paginate(
+            HostedZoneId=self.settings.zone
+        )
         found = [
             each
             for page in pages
@@ -158,7 +160,7 @@ class Traffic:
             if each["Name"] in hosts and "Weight" in each
         ]
         if not found:
-            raise NoRecordsError(f"{self.place.host} has no weighted records; deploy the edge stack first")
+            raise NoRecordsError(f"{self.settings.host} has no weighted records; deploy the edge stack first")
         return found
 
     def in_force(self, change: str) -> bool:
@@ -168,7 +170,7 @@ class Traffic:
     def _change(self, records: Sequence[dict[str, Any]]) -> str:
         changes = [{"Action": "UPSERT", "ResourceRecordSet": each} for each in records]
         batch = {"Changes": changes}
-        reply = self.route53.change_resource_record_sets(HostedZoneId=self.place.zone, ChangeBatch=batch)
+        reply = self.route53.change_resource_record_sets(HostedZoneId=self.settings.zone, ChangeBatch=batch)
         return str(reply["ChangeInfo"]["Id"])
 
     def _value(self, parameter: str) -> str:

@@ -181,7 +181,7 @@ def test_a_cluster_is_asked_by_the_pods_labels() -> None:
     endpoints = {each["port"]: each["relabelings"] for each in spec["podMetricsEndpoints"]}
     assert set(endpoints) == {"metrics", "http"}
     dropped = [rule["regex"] for rule in endpoints["http"] if rule.get("action") == "drop"]
-    assert dropped == ["api|collect"]
+    assert dropped == ["collect"]
     for relabelings in endpoints.values():
         assert [rule["targetLabel"] for rule in relabelings if "targetLabel" in rule] == ["job", "instance"]
 

@@ -10,12 +10,12 @@ import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from pipelines.control.backends.aws.weighted_records import NoRecordsError, Place, Traffic
+from pipelines.control.backends.aws.weighted_records import NoRecordsError, Traffic, TrafficSettings
 from scripts.release.traffic import dark
 from shared.contracts.side_weights import Weights, WrongWeightsError
 
 DOMAIN = "hifi.test"
-PLACE = Place(
+SETTINGS = TrafficSettings(
     region="eu-west-1",
     zone="",
     host="events.hifi.test",
@@ -32,9 +32,11 @@ def empty(monkeypatch: pytest.MonkeyPatch) -> Iterator[Traffic]:
         monkeypatch.setenv(name, "test")
     with mock_aws():
         made = boto3.client("route53").create_hosted_zone(Name=DOMAIN, CallerReference="zone")
-        traffic = Traffic.at(replace(PLACE, zone=made["HostedZone"]["Id"]))
-        traffic.ssm.put_parameter(Name=PLACE.weights_parameter, Type="String", Value='{"blue":100,"green":0}')
-        traffic.ssm.put_parameter(Name=PLACE.closed_parameter, Type="String", Value="[]")
+        traffic = Traffic.at(replace(SETTINGS, zone=made["HostedZone"]["Id"]))
+        traffic.ssm.put_parameter(
+            Name=SETTINGS.weights_parameter, Type="String", Value='{"blue":100,"green":0}'
+        )
+        traffic.ssm.put_parameter(Name=SETTINGS.closed_parameter, Type="String", Value="[]")
         yield traffic
 
 
@@ -47,7 +49,7 @@ def traffic(empty: Traffic) -> Traffic:
             CallerReference=side,
             HealthCheckConfig={"Type": "HTTPS", "FullyQualifiedDomainName": f"{side}.hifi.test"},
         )
-        for host in (PLACE.host, *PLACE.management_hosts):
+        for host in (SETTINGS.host, *SETTINGS.management_hosts):
             record = {
                 "Name": host,
                 "Type": "CNAME",
@@ -62,7 +64,7 @@ def traffic(empty: Traffic) -> Traffic:
     return empty
 
 
-def records(traffic: Traffic, host: str = PLACE.host) -> dict[str, dict[str, Any]]:
+def records(traffic: Traffic, host: str = SETTINGS.host) -> dict[str, dict[str, Any]]:
     (zone,) = traffic.route53.list_hosted_zones()["HostedZones"]
     found = traffic.route53.list_resource_record_sets(HostedZoneId=zone["Id"])["ResourceRecordSets"]
     return {
@@ -104,7 +106,7 @@ def test_people_are_not_divided_but_go_to_the_side_with_more(
     traffic: Traffic, weights: Weights, leading: dict[str, int]
 ) -> None:
     traffic.set_weights(weights)
-    for host in PLACE.management_hosts:
+    for host in SETTINGS.management_hosts:
         assert {side: each["Weight"] for side, each in records(traffic, host).items()} == leading
 
 

@@ -11,14 +11,14 @@ from botocore.exceptions import ReadTimeoutError
 from moto import mock_aws
 
 from pipelines.control.backends.aws.fenced_weights import FencedWeights
-from pipelines.control.backends.aws.weighted_records import Place, Traffic
+from pipelines.control.backends.aws.weighted_records import Traffic, TrafficSettings
 from pipelines.control.deploy.backend import BackendError
 from shared.dynamodb.client import create_table
 from shared.dynamodb.document_rows import DOCUMENT, TENANT
 
 TABLE, REGION = "documents", "eu-west-1"
 BLUE, GREEN, MOSTLY_BLUE = ({"blue": share, "green": 100 - share} for share in (100, 0, 90))
-PLACE = Place(
+SETTINGS = TrafficSettings(
     region=REGION,
     zone="",
     host="events.hifi.test",
@@ -35,10 +35,10 @@ class Edge:
         self.taking, self.silent = {"blue", "green"}, set[str]()
         create_table(boto3.client("dynamodb"), TABLE, TENANT, DOCUMENT)
         zone = boto3.client("route53").create_hosted_zone(Name="hifi.test", CallerReference="zone")
-        self.traffic = Traffic.at(replace(PLACE, zone=zone["HostedZone"]["Id"]))
-        self.store(PLACE.weights_parameter, '{"blue": 100, "green": 0}')
-        self.store(PLACE.closed_parameter, "[]")
-        for host in (PLACE.host, *PLACE.management_hosts):
+        self.traffic = Traffic.at(replace(SETTINGS, zone=zone["HostedZone"]["Id"]))
+        self.store(SETTINGS.weights_parameter, '{"blue": 100, "green": 0}')
+        self.store(SETTINGS.closed_parameter, "[]")
+        for host in (SETTINGS.host, *SETTINGS.management_hosts):
             self.put_records("CREATE", host, BLUE)
 
     def store(self, parameter: str, value: str) -> None:
@@ -52,7 +52,7 @@ class Edge:
         ]
         changes = [{"Action": action, "ResourceRecordSet": each} for each in records]
         self.traffic.route53.change_resource_record_sets(
-            HostedZoneId=self.traffic.place.zone, ChangeBatch={"Changes": changes}
+            HostedZoneId=self.traffic.settings.zone, ChangeBatch={"Changes": changes}
         )
 
     def deployer(self) -> FencedWeights:
@@ -63,8 +63,8 @@ class Edge:
             raise BackendError(f"the cluster of {side} does not answer")
         return side in self.taking
 
-    def records(self, host: str = PLACE.host) -> dict[str, int]:
-        zone = self.traffic.place.zone
+    def records(self, host: str = SETTINGS.host) -> dict[str, int]:
+        zone = self.traffic.settings.zone
         found = self.traffic.route53.list_resource_record_sets(HostedZoneId=zone)["ResourceRecordSets"]
         return {each["SetIdentifier"]: each["Weight"] for each in found if each["Name"].rstrip(".") == host}
 
@@ -107,7 +107,7 @@ def test_the_former_weights_are_written_though_the_change_after_them_seemed_to_f
     assert edge.agrees_on(BLUE)
 
 
-@pytest.mark.parametrize("host", [PLACE.host, *PLACE.management_hosts])
+@pytest.mark.parametrize("host", [SETTINGS.host, *SETTINGS.management_hosts])
 def test_records_that_do_not_have_the_weights_of_the_parameter_get_them(edge: Edge, host: str) -> None:
     """As after a death between the two writes, or a change by hand."""
     deployer = edge.deployer()

@@ -35,6 +35,12 @@ def test_the_side_with_the_traffic_runs_it_when_it_is_ready(empty: Empty) -> Non
     assert empty.said == ["waiting for route"]
 
 
+def test_it_is_started_while_the_other_side_cannot_be_asked(empty: Empty) -> None:
+    """Before the edge stack is deployed, a side's deployer reaches its own cluster alone."""
+    empty.place.unreachable = {DARK}
+    assert empty.start("1.0") == LIGHT
+
+
 def test_it_is_started_again_after_it_broke_off(empty: Empty) -> None:
     empty.place.start(LIGHT, "1.0", fence=0)
     assert empty.start("1.0") == LIGHT
@@ -53,5 +59,5 @@ def test_nothing_is_started_once_a_deployer_has_acted(empty: Empty) -> None:
 
 
 def test_a_version_that_is_not_there_is_named(empty: Empty) -> None:
-    with pytest.raises(CannotStartError, match="missing does not exist"):
+    with pytest.raises(CannotStartError, match="there is no version missing"):
         empty.start("missing")

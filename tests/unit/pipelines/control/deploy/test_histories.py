@@ -77,7 +77,7 @@ def _is_not_ready(side: str, seconds: int) -> Callable[[ReleaseWorld], None]:
 
 
 def _waits(world: ReleaseWorld) -> None:
-    world.hands.waits = [] if world.hands.waits else ["green: maintenance is under way"]
+    world.permissions.waits = [] if world.permissions.waits else ["green: maintenance is under way"]
 
 
 def _is_patched(side: str) -> Callable[[ReleaseWorld], None]:
@@ -126,7 +126,7 @@ def test_releases_end_and_leave_both_sides_whole(
 def _to_end(world: ReleaseWorld) -> None:
     """Nothing bad happens any more."""
     _recover(world)
-    world.hands.waits = []
+    world.permissions.waits = []
     for side in world.place.world.sides.values():
         side.patched = False
     for _ in range(LONGEST):

@@ -54,7 +54,7 @@ def test_a_release_that_found_something_may_wait_for_any_time_before_it_has_traf
 ) -> None:
     world.ask(Kind.DEPLOY, NEW)
     world.until(lambda release: release.step is Step.PROVE)
-    world.hands.waits = ["green: maintenance: maintain is under way"]
+    world.permissions.waits = ["green: maintenance: maintain is under way"]
     for _ in range(5):
         world.turn(3_600)
     assert (world.release.step, world.release.back) == (Step.PROVE, "")

@@ -7,7 +7,7 @@ import pytest
 
 from shared.contracts.release_steps import Kind, Step
 from tests.harness.fake_world import DARK, LIGHT, OLD, Bad
-from tests.harness.release_world import SHORT, FreeHands, ReleaseWorld, assert_whole
+from tests.harness.release_world import SHORT, FakePermissions, ReleaseWorld, assert_whole
 
 NEW = "2.0"
 FORWARD = [
@@ -25,11 +25,11 @@ FORWARD = [
 
 
 def _waits(world: ReleaseWorld) -> None:
-    world.hands.waits = ["green: maintenance: maintain is under way"]
+    world.permissions.waits = ["green: maintenance: maintain is under way"]
 
 
 def _is_not_sure(world: ReleaseWorld) -> None:
-    world.hands.certain = False
+    world.permissions.certain = False
 
 
 @pytest.mark.parametrize("holds_up", [_waits, _is_not_sure])
@@ -52,12 +52,12 @@ def test_a_step_forward_that_may_not_act_only_looks(
     assert world.release.step is step
     assert world.release.waits or "could not be kept alive" in world.release.said
     world.place.world.sides[LIGHT].retries = 0
-    world.hands.waits, world.hands.certain = [], True
+    world.permissions.waits, world.permissions.certain = [], True
     assert world.ended().step is Step.DONE
     assert_whole(world, version=NEW, side=DARK)
 
 
-class Doubtful(FreeHands):
+class Doubtful(FakePermissions):
     """They are asked before each change, and let some of them through."""
 
     def __init__(self, world: ReleaseWorld) -> None:
@@ -90,12 +90,12 @@ def test_it_is_known_right_before_each_change_that_it_may_be_made(
     kind: Kind, version: str, then: Kind | None
 ) -> None:
     world = ReleaseWorld(SHORT)
-    world.hands = hands = Doubtful(world)
+    world.permissions = permissions = Doubtful(world)
     world.another()
     world.ask(kind, version)
     assert world.ended().ended
     if then is not None:
         world.ask(then)
         assert world.ended().step is Step.DONE
-    assert hands.changes > 5
+    assert permissions.changes > 5
     assert_whole(world, version=OLD, side=DARK if kind is Kind.SWITCH else LIGHT)

@@ -152,10 +152,10 @@ def test_the_place_is_asked_once_a_step_and_every_ten_seconds_while_that_waits()
 def test_a_step_that_waited_for_another_actor_is_asked_for_anew() -> None:
     world = _patched_at(Step.ALL)
     world.place.world.sides[DARK].patched = False
-    world.hands.waits = ["green: maintenance: maintain is under way"]
+    world.permissions.waits = ["green: maintenance: maintain is under way"]
     for _ in range(60):
         world.turn()
     world.place.world.sides[DARK].patched = True
-    world.hands.waits = []
+    world.permissions.waits = []
     world.turn()
     assert (world.release.step, world.release.waits) == (Step.ALL, PATCHED)

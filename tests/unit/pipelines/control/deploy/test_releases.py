@@ -132,9 +132,9 @@ def test_a_version_is_judged_while_its_next_step_has_to_wait() -> None:
     world = ReleaseWorld()
     world.ask(Kind.DEPLOY, NEW)
     world.until(lambda release: release.step is Step.HALF)
-    world.hands.waits = ["blue: autoscaler: scale in is under way"]
+    world.permissions.waits = ["blue: autoscaler: scale in is under way"]
     world.turn(300)
-    assert world.release.waits == world.hands.waits
+    assert world.release.waits == world.permissions.waits
     world.place.world.sides[DARK].version = Bad.SLOWER
     world.turn(61)
     assert "are late" in world.release.back
@@ -144,7 +144,7 @@ def test_a_version_with_traffic_that_may_not_go_on_for_too_long_is_undone() -> N
     world = ReleaseWorld()
     world.ask(Kind.DEPLOY, NEW)
     world.until(lambda release: release.step is Step.HALF)
-    world.hands.waits = ["blue: autoscaler: scale in is under way"]
+    world.permissions.waits = ["blue: autoscaler: scale in is under way"]
     world.turn()
     world.turn(601)
     assert "half had to wait 601 s: blue: autoscaler" in world.release.back
@@ -199,10 +199,10 @@ def test_a_side_that_drains_for_hours_goes_on_draining_when_another_deployer_tak
     world.until(lambda release: release.step is Step.DRAIN)
     world.turn(7_200)
     world.another()
-    world.hands.waits = ["blue: deployer: step forward is under way"]
+    world.permissions.waits = ["blue: deployer: step forward is under way"]
     for _ in range(17):
         world.turn()
-    world.hands.waits = []
+    world.permissions.waits = []
     since_ms = world.release.since_ms
     world.turn()
     assert (world.release.step, world.release.since_ms) == (Step.DRAIN, since_ms)
@@ -215,9 +215,9 @@ def test_a_step_that_was_watched_for_long_has_all_of_its_patience_when_it_begins
     world = ReleaseWorld()
     world.ask(Kind.DEPLOY, NEW)
     world.until(lambda release: release.step is Step.HALF)
-    world.hands.waits = ["blue: autoscaler: scale in is under way"]
+    world.permissions.waits = ["blue: autoscaler: scale in is under way"]
     world.turn(500)
-    world.hands.waits = ["blue: maintenance is under way"]
+    world.permissions.waits = ["blue: maintenance is under way"]
     world.turn(150)
     assert not world.release.back, "it has waited for 150 s"
     world.turn(460)
@@ -230,11 +230,11 @@ def test_the_end_of_a_burst_waits_for_as_long_as_it_has_to() -> None:
     world.ended()
     world.ask(Kind.BURST_OFF)
     world.until(lambda release: release.step is Step.ALL)
-    world.hands.waits = ["blue: maintenance: maintain is under way"]
+    world.permissions.waits = ["blue: maintenance: maintain is under way"]
     for _ in range(20):
         world.turn(300)
     assert (world.release.step, world.release.back) == (Step.ALL, "")
-    world.hands.waits = []
+    world.permissions.waits = []
     assert world.ended().step is Step.DONE
     assert_whole(world, version=OLD, side=LIGHT)
 
@@ -330,10 +330,10 @@ def test_a_release_without_traffic_may_wait_for_longer_than_a_start_may_take() -
     world.ask(Kind.DEPLOY, NEW)
     world.until(lambda release: release.step is Step.READY)
     world.place.world.sides[DARK].since_ms = world.now_ms + 700_000  # not ready for so long
-    world.hands.waits = ["green: maintenance: maintain is under way"]
+    world.permissions.waits = ["green: maintenance: maintain is under way"]
     world.turn(650)
     assert (world.release.step, world.release.back) == (Step.READY, "")
-    world.hands.waits = []
+    world.permissions.waits = []
     world.turn()
     assert (world.release.step, world.release.back) == (Step.READY, "")
     assert world.ended().step is Step.DONE
@@ -344,9 +344,9 @@ def test_a_version_that_is_not_ready_after_a_wait_has_the_time_of_a_start_and_no
     world = ReleaseWorld()
     world.ask(Kind.DEPLOY, Bad.NEVER_READY)
     world.until(lambda release: release.step is Step.READY)
-    world.hands.waits = ["green: maintenance: maintain is under way"]
+    world.permissions.waits = ["green: maintenance: maintain is under way"]
     world.turn(1_900)
-    world.hands.waits = []
+    world.permissions.waits = []
     world.turn()
     world.turn(1_799)
     assert (world.release.step, world.release.back) == (Step.READY, "")

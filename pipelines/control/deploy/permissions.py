@@ -15,7 +15,7 @@ Health = Callable[[Release, str], Stability]
 """A side's health, as it counts for the present step of a release."""
 
 
-class Hands:
+class SidePermissions:
     """The deployer's permissions on the sides, as activities. Thread-safe; methods raise StoreError."""
 
     def __init__(
