@@ -26,8 +26,8 @@ class Policy(Struct, frozen=True, kw_only=True):
     load_test_seconds: int = 1_800
     watch_seconds: int = 1_800
     release_wait_seconds: int = 600
-    linger_seconds: int = 120
-    outcome_seconds: int = 600
+    linger_seconds: int = 300
+    outcome_seconds: int = 900
     most_crashes: int = 3
     rating_days: float = 0
     least_rating: float = 0.8

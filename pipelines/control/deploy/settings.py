@@ -85,7 +85,8 @@ class DeploySettings(BaseSettings):
         _DEFAULT.linger_seconds,
         ge=0,
         description="Seconds for which clients may go on sending to a side whose share became 0: as long as "
-        "names are cached, connections are kept and requests are under way.",
+        "names are cached, connections are kept, requests are under way, and in AWS a side that was woken has "
+        "no healthy target yet in CloudWatch's figures.",
     )
     outcome_seconds: int = Field(
         _DEFAULT.outcome_seconds,

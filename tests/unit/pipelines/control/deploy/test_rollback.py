@@ -47,7 +47,7 @@ def test_clients_that_follow_late_are_served_by_the_side_that_a_rollback_leaves(
     release = world.ended()
     assert world.place.world.sides[DARK].end - before > 10_000, "clients sent to it for a minute"
     said = next(each.said for each in release.log if each.step is Step.LINGER)
-    assert said == "clients had 120 s to leave green"
+    assert said == "clients had 300 s to leave green"
     assert_whole(world, version=OLD, side=LIGHT)
 
 

@@ -83,10 +83,10 @@ def test_what_a_version_spoilt_is_processed_again_by_the_good_one_and_marked(bad
 @pytest.mark.parametrize(
     ("bad", "said", "most_seconds"),
     [
-        (Bad.SLOWER, "none of the version's events is lost", 240),
+        (Bad.SLOWER, "none of the version's events is lost", 420),
         (Bad.SLOWER_AND_DROPS, "9 events are lost: processed again", 240),
         (Bad.SLOWER_AND_STOPS, "not known: waiting for transmit", 65),
-        (Bad.SLOWER_AND_HANGS, "not known after 600 s", 605),
+        (Bad.SLOWER_AND_HANGS, "not known after 900 s", 905),
     ],
 )
 def test_a_release_waits_for_what_became_of_the_versions_events_but_not_for_ever(
@@ -138,7 +138,7 @@ def test_a_meter_that_does_not_answer_any_more_does_not_keep_a_side_from_being_p
     world.until(lambda release: release.step is Step.GIVE_BACK)
     world.place.silent_meters = {LIGHT, DARK}
     release = world.ended()
-    assert {each.step: each.said for each in release.log}[Step.SETTLE] == "not known after 600 s"
+    assert {each.step: each.said for each in release.log}[Step.SETTLE] == "not known after 900 s"
     assert_whole(world, version=OLD, side=LIGHT)
 
 

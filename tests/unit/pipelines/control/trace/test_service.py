@@ -110,7 +110,7 @@ class Scene:
             exporter=cast(OtlpExporter, self.receiver),
             gathering=SpanBuffer(hold_ms),
             clock=lambda: 0,
-            meters=self.metrics,
+            metrics=self.metrics,
             stopping=stopping,
         )
 
