@@ -285,7 +285,7 @@ class Rig:
                 give_up=timedelta(hours=24),
                 lane=self.admission.rules.lane,
             ),
-            deadline=Deadline(self._near.loop.time() + deadline),
+            deadline=Deadline(self._near.loop.time(), deadline),
             admission=self.admission,
             wait_limits=self.wait_limits,
             settle=answers.put,

@@ -233,7 +233,7 @@ class Worker:
             connectors=self._connectors,
             transformer=self._transformer,
             policy=policy(self._settings, self._admission.rules.lane),
-            deadline=Deadline(self._loop.time() + self._settings.deadline_seconds),
+            deadline=Deadline(self._loop.time(), self._settings.deadline_seconds),
             admission=self._admission,
             wait_limits=self._wait_limits,
             settle=answers.put,

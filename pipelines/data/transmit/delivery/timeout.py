@@ -38,8 +38,10 @@ class WaitLimits:
 class Deadline:
     """When all deliveries of a task must have ended, on the loop's clock. Used only on the loop's thread."""
 
-    def __init__(self, at: float) -> None:
-        self.at = at
+    def __init__(self, now: float, seconds: float) -> None:
+        """`seconds` from `now`, which is on the loop's clock."""
+        self.at = now + seconds
+        self.seconds = seconds
 
     def extend(self, seconds: float) -> None:
         """Move it into the future; other threads call this through `loop.call_soon_threadsafe`."""
