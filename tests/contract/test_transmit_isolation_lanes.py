@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
+from pipelines.data.transmit.connectors.http.client import DRAIN_SECONDS
 from pipelines.data.transmit.delivery.kafka_rows import Row
 from pipelines.data.transmit.delivery.timeout import WaitLimits
 from shared.contracts import headers as h
@@ -50,6 +51,19 @@ def test_the_fast_lane_waits_once_and_then_hands_on_at_once(patient: Rig, second
     assert ids(rows, Topic.OUTBOUND_SLOW) == [f"e{n}" for n in range(3, 9)]
     assert h.FIRST_TRY not in dict(records(rows)[0].headers)  # these were not tried
     assert asked(patient)["/late"] == 1
+
+
+def test_a_status_in_time_counts_although_the_body_does_not_end_in_time(patient: Rig) -> None:
+    async def never_end(_: bytes, writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(PATIENCE - 0.8 * DRAIN_SECONDS)
+        writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n")
+
+    patient.server.manners["/"] = never_end
+    patient.pipe("p1", "/")
+    rows = patient.deliver(flat_batch([row(1)]))
+    assert [(r.result, r.tries) for r in receipts(rows)] == [("delivered", 1)]
+    assert not records(rows), "sent a second time by the slow lane"
+    patient.wait_disconnected()
 
 
 def test_a_destination_that_is_always_a_little_slow_leaves_the_fast_lane_too(lasting: Rig) -> None:

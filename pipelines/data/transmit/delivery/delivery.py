@@ -229,7 +229,7 @@ class Delivery:
         return whole_try(batch.destination.timeout_seconds, self.deadline.seconds)
 
     def _latest_start(self, batch: RequestBatch) -> float:
-        """When a request may be sent at the latest: one cut short may have delivered its events all the same."""
+        """When a request may be sent at the latest: one cut short may arrive all the same."""
         return self.deadline.at - kept_back(self.admission.of(batch.destination).usual, self._whole(batch))
 
     def _local_seconds_left(self, batch: RequestBatch) -> float:
