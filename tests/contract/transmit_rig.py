@@ -4,7 +4,7 @@ import asyncio
 import dataclasses
 import queue
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any, Final
@@ -260,9 +260,13 @@ class Rig:
 
     def deliver(self, *batches: pa.RecordBatch, deadline: float = AMPLE) -> list[Row]:
         """Run one task to its end."""
+        return self.deliver_as_read(batches, deadline)
+
+    def deliver_as_read(self, batches: Iterable[pa.RecordBatch], deadline: float = AMPLE) -> list[Row]:
+        """The same with batches that Spark takes a while to bring."""
         task, began = self.task(deadline), time.monotonic()
         rows: list[Row] = []
-        for batch in batches:
+        for batch in task.read(batches):
             rows += [*task.take(batch), *task.answers(block=False)]
         while task.waiting:
             rows += task.answers(block=True)

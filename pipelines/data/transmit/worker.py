@@ -176,7 +176,7 @@ class Worker:
         self._ready()
         task = self._task()
         try:
-            for batch in batches:
+            for batch in task.read(batches):
                 yield from self._given([*task.take(batch), *task.answers(block=False)], task)
                 while task.unsettled_bytes > self._settings.unsettled_bytes:
                     yield from self._given(list(task.answers(block=True)), task)
