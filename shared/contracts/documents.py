@@ -92,7 +92,7 @@ class Limits(Struct, kw_only=True, frozen=True):
     """How much a destination is asked to take at once."""
 
     requests: Annotated[int, Meta(ge=1, le=64)] = 8
-    """Requests in the air to it at the same time."""
+    """Requests in flight to it at once, divided among transmit's workers; each sends at least one."""
 
     rate: Rate | None = None
     """Events a second, after a burst of one second's worth; None is without limit."""

@@ -16,6 +16,7 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from shared.contracts.egress_policy import EgressPolicy, Kind, why_refused
+from shared.runtime.bounded_connector import BoundedConnector
 from shared.runtime.fair_share import FairShare
 
 LINE_BYTES: Final = 8190
@@ -26,6 +27,9 @@ HEADERS: Final = 128
 
 _DNS_SECONDS: Final = 30
 _KEEP_ALIVE_SECONDS: Final = 30.0
+
+MOST_IDLE: Final = 1_000
+"""Most idle connections of a session by default: asyncio's TLS holds 256 KiB for each, 250 MiB together."""
 
 
 SENDER: Final = ContextVar("sender", default="")
@@ -43,7 +47,7 @@ class RefusedAddressError(OSError):
 
 
 def open_session(
-    connections: int, egress: EgressPolicy, resolver: AbstractResolver | None = None
+    connections: int, egress: EgressPolicy, resolver: AbstractResolver | None = None, idle: int = MOST_IDLE
 ) -> aiohttp.ClientSession:
     """A session that enforces `egress`, does not decompress responses and keeps no cookies.
 
@@ -53,8 +57,10 @@ def open_session(
         connections: most connections at a time, over all destinations.
         egress: what may be dialled.
         resolver: resolves names; the system's if None. The caller closes one that it passes.
+        idle: most connections that are kept beside these for later requests, over all destinations.
     """
-    connector = aiohttp.TCPConnector(
+    connector = BoundedConnector(
+        idle,
         limit=connections,
         resolver=GuardedResolver(resolver or aiohttp.ThreadedResolver(), egress),
         socket_factory=functools.partial(guarded_socket, egress),

@@ -1,10 +1,11 @@
 """Events of any destination: none goes to another tenant, none twice, none vanishes."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 import pytest
 
 from pipelines.data.transmit.connectors.base import Answer, ConnectorContext, ConnectorType
@@ -137,6 +138,21 @@ def test_a_task_takes_no_more_than_it_may_have_under_way(rig: Rig, events: Seque
         list(task.answers(block=True))
     task.close()
     assert task.unsettled_bytes == 0
+
+
+def test_events_that_spark_brings_late_have_all_the_time_of_the_others(rig: Rig) -> None:
+    rig.server.answer("/", reply(200))
+    rig.pipe("p1", "/")
+
+    def brought() -> Iterator[pa.RecordBatch]:
+        yield flat_batch([row(1)])
+        rig.settled(lambda: len(rig.server.bodies) == 1 and rig.tasks() == 0)
+        rig.let_pass(AMPLE)
+        yield flat_batch([row(2)])
+
+    rows = rig.deliver_as_read(brought(), deadline=AMPLE)
+    assert sorted(i for r in receipts(rows) if r.result == "delivered" for i in r.ids) == ["e1", "e2"]
+    assert not records(rows)
 
 
 def test_same_event_twice_in_a_task_is_sent_once(rig: Rig) -> None:

@@ -2,9 +2,11 @@
 
 import asyncio
 import json
+import socket
 import statistics
 import threading
 from collections import Counter
+from collections.abc import Iterator
 
 import psutil
 import pytest
@@ -80,6 +82,54 @@ def test_a_tenant_whose_destinations_hang_leaves_connections_to_the_others() -> 
         assert attempts == {b"1": 8, b"0": 56}, "those that had no turn have made none"
     finally:
         rig.close()
+
+
+IDLE = 40
+HOSTS = [f"127.0.1.{n}" for n in range(1, 201)]
+"""Each is a destination of its own; all are this machine."""
+
+
+@pytest.fixture
+def many() -> Iterator[Rig]:
+    """A worker that keeps IDLE idle connections, with a pipe to each of HOSTS, and `late` to the first."""
+    rig = Rig(idle=IDLE)
+    sock = socket.create_server(("0.0.0.0", 0))
+    port = rig.listen(rig.server.serve, sock=sock)
+    rig.server.answer("/", reply(200))
+    for host in HOSTS:
+        rig.pipe(host, "", options={"url": f"http://{host}:{port}/"})
+    rig.pipe("late", "", options={"url": f"http://{HOSTS[0]}:{port}/late"})
+    yield rig
+    rig.close()
+
+
+def test_many_destinations_leave_a_bounded_number_of_idle_connections(many: Rig) -> None:
+    for first in range(0, len(HOSTS), 20):
+        rows = many.deliver(flat_batch([row(n, pipe=HOSTS[n]) for n in range(first, first + 20)]))
+        assert {r.result for r in receipts(rows)} == {"delivered"}
+    many.settled(lambda: many.server.open <= IDLE, 15.0)  # sooner than each ends by itself
+    assert many.server.connections == len(HOSTS)
+    rows = many.deliver(flat_batch([row(1_000 + n, pipe=HOSTS[n]) for n in range(180, 200)]))
+    assert {r.result for r in receipts(rows)} == {"delivered"}
+    assert many.server.connections == len(HOSTS), "the newest ones are kept"
+
+
+def test_a_connection_in_use_is_not_closed_for_newer_ones(many: Rig) -> None:
+    many.deliver(flat_batch([row(0, pipe=HOSTS[0])]))  # its connection was idle before
+    others_sent = asyncio.Event()
+
+    async def answer(_: bytes, writer: asyncio.StreamWriter) -> None:
+        if len(many.server.bodies) == 1 + len(HOSTS):
+            others_sent.set()
+        writer.write(reply(200))
+
+    async def answer_last(_: bytes, writer: asyncio.StreamWriter) -> None:
+        await others_sent.wait()
+        writer.write(reply(200))
+
+    many.server.manners |= {"/": answer, "/late": answer_last}
+    rows = many.deliver(flat_batch([row(n, pipe=host) for n, host in enumerate(["late", *HOSTS[1:]], 1)]))
+    assert {(r.result, r.tries) for r in receipts(rows)} == {("delivered", 1)}
 
 
 def test_four_bad_destinations_leave_no_task_no_thread_and_no_connection(fast: Rig) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
+from pipelines.data.transmit.connectors.http.client import DRAIN_SECONDS
 from pipelines.data.transmit.delivery.kafka_rows import Row
 from pipelines.data.transmit.delivery.timeout import WaitLimits
 from shared.contracts import headers as h
@@ -50,6 +51,19 @@ def test_the_fast_lane_waits_once_and_then_hands_on_at_once(patient: Rig, second
     assert ids(rows, Topic.OUTBOUND_SLOW) == [f"e{n}" for n in range(3, 9)]
     assert h.FIRST_TRY not in dict(records(rows)[0].headers)  # these were not tried
     assert asked(patient)["/late"] == 1
+
+
+def test_a_status_in_time_counts_although_the_body_does_not_end_in_time(patient: Rig) -> None:
+    async def never_end(_: bytes, writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(PATIENCE - 0.8 * DRAIN_SECONDS)
+        writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n")
+
+    patient.server.manners["/"] = never_end
+    patient.pipe("p1", "/")
+    rows = patient.deliver(flat_batch([row(1)]))
+    assert [(r.result, r.tries) for r in receipts(rows)] == [("delivered", 1)]
+    assert not records(rows), "sent a second time by the slow lane"
+    patient.wait_disconnected()
 
 
 def test_a_destination_that_is_always_a_little_slow_leaves_the_fast_lane_too(lasting: Rig) -> None:
@@ -143,6 +157,50 @@ def test_nothing_is_sent_that_could_not_be_answered_before_the_deadline(slow: Ri
     rows = slow.deliver(flat_batch([row(1), row(2)]), deadline=AMPLE)
     assert len(slow.server.bodies) == 1
     assert [header(each.headers, h.ATTEMPT) for each in records(rows)][-1] == "0"
+
+
+def test_a_slow_destination_gets_no_request_that_it_usually_answers_too_late(slow: Rig) -> None:
+    deadline = 6.0
+    late(slow, "/", 0.35 * deadline)
+    slow.pipe("p1", "/", max_events=1, limits=Limits(requests=1))
+    rows = slow.deliver(flat_batch([row(1), row(2), row(3)]), deadline=deadline)
+    assert len(slow.server.bodies) == 2
+    assert [r.result for r in receipts(rows)] == ["delivered", "delivered", "retry"]
+    assert [header(each.headers, h.ATTEMPT) for each in records(rows)] == ["0"]
+    assert {r.breaker for r in receipts(rows)} == {"closed"}
+
+
+def test_requests_cut_short_by_the_deadline_open_no_breaker_and_are_no_attempts(slow: Rig) -> None:
+    answered = asyncio.Event()
+
+    async def answer_eight(_: bytes, writer: asyncio.StreamWriter) -> None:
+        if len(slow.server.bodies) == 8:
+            slow.let_pass(0.3 * AMPLE)
+            answered.set()
+        if len(slow.server.bodies) == 16:
+            slow.let_pass(AMPLE)
+        if len(slow.server.bodies) <= 8:
+            await answered.wait()
+            writer.write(reply(200))
+
+    slow.server.manners["/"] = answer_eight
+    slow.pipe("p1", "/", max_events=1, limits=Limits(requests=8))
+    rows = slow.deliver(flat_batch([row(n) for n in range(16)]), deadline=AMPLE)
+    assert len(slow.server.bodies) == 16
+    assert [header(each.headers, h.ATTEMPT) for each in records(rows)] == ["0"] * 8
+    assert {r.breaker for r in receipts(rows)} == {"closed"}
+
+
+def test_requests_with_all_the_time_of_a_micro_batch_open_the_breaker_and_are_attempts(slow: Rig) -> None:
+    async def hang(_: bytes, writer: asyncio.StreamWriter) -> None:
+        if len(slow.server.bodies) == 8:
+            slow.let_pass(AMPLE)
+
+    slow.server.manners["/"] = hang
+    slow.pipe("p1", "/", max_events=1, limits=Limits(requests=8))
+    rows = slow.deliver(flat_batch([row(n) for n in range(8)]), deadline=AMPLE)
+    assert [header(each.headers, h.ATTEMPT) for each in records(rows)] == ["1"] * 8
+    assert "open" in {r.breaker for r in receipts(rows)}
 
 
 def test_the_slow_lane_sends_what_was_throttled_when_the_second_is_over(fast: Rig, slow: Rig) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import dataclasses
 import queue
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any, Final
@@ -37,7 +37,7 @@ from shared.contracts.receipts import Lane, Receipt
 from shared.contracts.secrets import Secrets, UnknownSecretError
 from shared.contracts.topics import Topic
 from shared.runtime.clock import wall_clock
-from shared.runtime.egress import FairResolver, open_session
+from shared.runtime.egress import MOST_IDLE, FairResolver, open_session
 from tests.harness.scripted_server import Loop, Serve, Server
 
 
@@ -84,12 +84,14 @@ class Rig:
         *,
         slow: float = AMPLE,
         requests: int = 100,
+        idle: int = MOST_IDLE,
     ) -> None:
         """By default the lane is the slow one, which waits for every destination, and no breaker ever opens.
 
         `patience` is the fast lane's wait for an answer, in seconds; for a slot it waits twice as long.
         `slow`: the average duration of requests above which a destination leaves the fast lane, seconds.
-        `requests`: most in flight, over all destinations. A breaker stays open for BREAKER_SECONDS.
+        `requests`: most in flight, over all destinations; `idle`: most idle connections to them. A breaker
+        stays open for BREAKER_SECONDS.
         """
         self._far, self._near = Loop(), Loop()
         never = BreakerThresholds(failures=10_000, wasted=10_000)
@@ -98,6 +100,7 @@ class Rig:
         rules = AdmissionPolicy(
             lane=lane or "slow", requests=requests, breaking=breaking if lane else never, slowness=slowness
         )
+        self._idle = idle
         self._passed = 0.0
         """Seconds by which the clock of transmit's loop is ahead."""
         real_time = self._near.loop.time
@@ -137,7 +140,7 @@ class Rig:
         return FairResolver(LOOK_UPS)
 
     async def _open(self, egress: EgressPolicy, resolver: AbstractResolver) -> aiohttp.ClientSession:
-        return open_session(5 * self.admission.rules.requests, egress, resolver)
+        return open_session(5 * self.admission.rules.requests, egress, resolver, self._idle)
 
     def listen(self, serve: Serve, **how: Any) -> int:
         """Start another server with a handler of its own; `how` is for asyncio. Returns its port."""
@@ -260,9 +263,13 @@ class Rig:
 
     def deliver(self, *batches: pa.RecordBatch, deadline: float = AMPLE) -> list[Row]:
         """Run one task to its end."""
+        return self.deliver_as_read(batches, deadline)
+
+    def deliver_as_read(self, batches: Iterable[pa.RecordBatch], deadline: float = AMPLE) -> list[Row]:
+        """The same with batches that Spark takes a while to bring."""
         task, began = self.task(deadline), time.monotonic()
         rows: list[Row] = []
-        for batch in batches:
+        for batch in task.read(batches):
             rows += [*task.take(batch), *task.answers(block=False)]
         while task.waiting:
             rows += task.answers(block=True)
@@ -285,7 +292,7 @@ class Rig:
                 give_up=timedelta(hours=24),
                 lane=self.admission.rules.lane,
             ),
-            deadline=Deadline(self._near.loop.time() + deadline),
+            deadline=Deadline(self._near.loop.time(), deadline),
             admission=self.admission,
             wait_limits=self.wait_limits,
             settle=answers.put,

@@ -57,6 +57,8 @@ class Server:
         self.bodies: list[bytes] = []
         self.heads: list[bytes] = []
         self.connections = 0
+        self.open = 0
+        """Of the connections so far, those that have not ended."""
         self._server = loop.run(asyncio.start_server(self.serve, "127.0.0.1", 0))
         self.port = int(self._server.sockets[0].getsockname()[1])
 
@@ -72,6 +74,7 @@ class Server:
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one connection until it ends."""
         self.connections += 1
+        self.open += 1
         try:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
@@ -84,6 +87,7 @@ class Server:
         except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             pass
         finally:
+            self.open -= 1
             writer.transport.abort()
 
     def close(self) -> None:

@@ -50,13 +50,19 @@ class Task:
         return self._unsettled_bytes
 
     def extend(self, seconds: float) -> None:
-        """Extend the deadline by the time that Spark took to consume rows."""
+        """Extend the deadline by the time that Spark took to bring or consume rows."""
         self._loop.call_soon_threadsafe(self._delivery.deadline.extend, seconds)
 
     @property
     def waiting(self) -> bool:
         """Whether any event is unsettled."""
         return self._waiting > 0
+
+    def read(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The batches; the time that Spark takes to bring them does not count against the deadline."""
+        coming = iter(batches)
+        while (batch := self._next(coming)) is not None:
+            yield batch
 
     def take(self, batch: pa.RecordBatch) -> Iterator[Row]:
         """Start delivering a batch; yields the rows of records that need no request."""
@@ -98,6 +104,12 @@ class Task:
             future.cancel()
         while not self._answers.empty():
             self._remember(self._answers.get_nowait())
+
+    def _next(self, coming: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
+        began = self._loop.time()
+        batch = next(coming, None)
+        self.extend(self._loop.time() - began)
+        return batch
 
     def _known(self, key: bytes) -> str:
         return "recorded" if key in self._arrived else self._deliveries.known(key)

@@ -176,7 +176,7 @@ class Worker:
         self._ready()
         task = self._task()
         try:
-            for batch in batches:
+            for batch in task.read(batches):
                 yield from self._given([*task.take(batch), *task.answers(block=False)], task)
                 while task.unsettled_bytes > self._settings.unsettled_bytes:
                     yield from self._given(list(task.answers(block=True)), task)
@@ -233,7 +233,7 @@ class Worker:
             connectors=self._connectors,
             transformer=self._transformer,
             policy=policy(self._settings, self._admission.rules.lane),
-            deadline=Deadline(self._loop.time() + self._settings.deadline_seconds),
+            deadline=Deadline(self._loop.time(), self._settings.deadline_seconds),
             admission=self._admission,
             wait_limits=self._wait_limits,
             settle=answers.put,

@@ -88,9 +88,10 @@ def is_young(breaker: Breaker, rules: BreakerThresholds) -> bool:
 def has_failed(answers: Sequence[Answer]) -> bool | None:
     """Whether a request shows that the destination cannot accept events now; None if it shows neither.
 
-    Refusing these events is not a failure of the destination, nor is accepting only some of them.
+    Refusing these events is not a failure of the destination, nor is accepting only some of them, nor that
+    it had too little time.
     """
-    if all(answer.hopeless or answer.later for answer in answers):
+    if all(answer.hopeless or answer.later or answer.cut_short for answer in answers):
         return None
     return all(answer.status is None or _failed(answer.status) for answer in answers)
 

@@ -13,6 +13,7 @@ from typing import Final
 
 from pipelines.data.transmit.admission import circuit_breaker as breakers
 from pipelines.data.transmit.admission import lanes
+from pipelines.data.transmit.admission.answer_time import usual_after
 from pipelines.data.transmit.admission.rate_limit import RateLimit
 from pipelines.data.transmit.connectors.base import Answer
 from shared.contracts.documents import Destination, TenantName
@@ -93,6 +94,8 @@ class Gate:
         self._breaker = breakers.CLOSED
         self._probe: asyncio.Event | None = None
         self.pace = lanes.LaneState(lane=rules.lane)
+        self.usual = 0.0
+        """How long answered requests usually take, seconds; 0 until the first answer."""
 
     @property
     def breaker(self) -> breakers.Breaker:
@@ -196,7 +199,7 @@ class Gate:
         return None
 
     def ended(self, answers: Sequence[Answer], request: float, turn: float) -> None:
-        """Update breaker and lane after a request.
+        """Update breaker, lane and usual duration after a request.
 
         Args:
             answers: the answers to it.
@@ -210,8 +213,10 @@ class Gate:
             self._breaker = breakers.after_failure(self.breaker, request, asked, now, self._rules.breaking)
         elif failed is False:
             self._breaker = breakers.CLOSED
-        slow = self._rules.slowness.slow
-        if request > slow and all(answer.status is None for answer in answers):
+        answered = any(answer.status is not None for answer in answers)
+        if answered:
+            self.usual = usual_after(self.usual, request)
+        if not answered and request > self._rules.slowness.slow:
             self.overdue()
         else:
             spent = request if self._rules.lane == "fast" else request + turn

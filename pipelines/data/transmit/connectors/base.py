@@ -42,6 +42,9 @@ class Answer:
     later: bool = False
     """Nothing was sent and an immediate retry would not help, as with a missing secret."""
 
+    cut_short: bool = False
+    """There was none because the micro-batch ended first; set by delivery, never by a connector."""
+
     def describe(self) -> str:
         """A word and a sentence, for the reason of a retry or dead letter."""
         if self.status is None:

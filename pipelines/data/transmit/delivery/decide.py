@@ -53,6 +53,10 @@ class Situation:
     """Whether this counts as an attempt; not if nothing was sent for lack of a turn or of time, or because of
     a breaker that has just opened."""
 
+    def counts(self, answer: Answer) -> bool:
+        """Whether this counts as an attempt with that answer; not if the only try was cut short."""
+        return self.counted and (self.tries > 1 or not answer.cut_short)
+
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
@@ -151,14 +155,15 @@ def _again_soon(status: int | None, asked: float | None, pause: float, at: Situa
 def _later(answer: Answer, asked: float | None, at: Situation, policy: Policy) -> RetryLater | Dead:
     """Retry after 30 s, 5 minutes, then hourly; Retry-After may lengthen the delay, up to the longest one.
 
-    An event that was not tried gets the shortest delay.
+    An event whose try does not count gets the shortest delay.
     """
-    usual = _DELAYS[min(at.attempt, len(_DELAYS)) - 1 if at.counted else 0][1]
+    counted = at.counts(answer)
+    usual = _DELAYS[min(at.attempt, len(_DELAYS)) - 1 if counted else 0][1]
     delay = max(usual, min(timedelta(seconds=asked or 0.0), _LONGEST))
     topic = next(topic for topic, held in _DELAYS if held >= delay)
     not_before_ms = at.now_ms + delay // timedelta(milliseconds=1)
     if not_before_ms - at.first_try_ms > policy.give_up // timedelta(milliseconds=1):
         hours = policy.give_up.total_seconds() / 3600
         return Dead(f"time_over: not delivered within {hours:g} h; last answer: {answer.describe()}")
-    attempts = at.attempt if at.counted else at.attempt - 1
+    attempts = at.attempt if counted else at.attempt - 1
     return RetryLater(topic, not_before_ms, attempts, answer.describe())

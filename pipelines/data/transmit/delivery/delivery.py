@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from pipelines.data.transmit.admission.answer_time import judged, kept_back, whole_try
 from pipelines.data.transmit.admission.gate import Admission, Gate, Moved, NoTurn
 from pipelines.data.transmit.connectors.base import Answer
 from pipelines.data.transmit.connectors.http.credentials import BadSecretError
@@ -34,10 +35,6 @@ from shared.runtime.logging import get_logger
 _log = get_logger(__name__)
 _GRACE_SECONDS: Final = 1.0
 """Time past the deadline after which a connector that has not returned is cancelled."""
-
-_LEAST_SECONDS: Final = 1.0
-"""Least time that a request has for its answer, however long it waited for its turn; or its destination's
-timeout, if that is shorter."""
 
 _SILENCE: Final = Answer(error="timeout: the connector gave no answer")
 
@@ -129,9 +126,10 @@ class Delivery:
         """Send a request that waited `turn` seconds for its turn."""
         loop = asyncio.get_running_loop()
         began, seconds = loop.time(), min(batch.destination.timeout_seconds, self._seconds_left())
-        wait_limits = min(self.wait_limits.answer, seconds + _GRACE_SECONDS)
+        wait_limits, whole = min(self.wait_limits.answer, seconds + _GRACE_SECONDS), self._whole(batch)
         try:
             answers, spent = await within(self._send(batch, seconds), wait_limits)
+            answers = judged(answers, loop.time() - began, seconds, whole)
             gate.ended(answers, spent, turn)
         except (UnknownSecretError, BadSecretError) as error:
             return Answered([Answer(error=str(error), later=True)] * len(batch.events))
@@ -139,8 +137,11 @@ class Delivery:
             if self.wait_limits.answer < seconds + _GRACE_SECONDS:
                 gate.overdue()
                 return Moved()
-            gate.ended([_SILENCE], loop.time() - began, turn)
-            return Failed(f"deadline: {batch.destination.connector} gave no answer in time")
+            took = loop.time() - began
+            (silence,) = judged([_SILENCE], took, seconds, whole)
+            gate.ended([silence], took, turn)
+            counted = batch.tries > 1 or not silence.cut_short
+            return Failed(f"deadline: {batch.destination.connector} gave no answer in time", counted)
         except Exception as error:
             named = {"tenant": batch.destination.tenant, "destination": batch.destination.name}
             _log.exception("request failed unexpectedly", extra=named)
@@ -224,9 +225,12 @@ class Delivery:
     def _seconds_left(self) -> float:
         return max(0.0, self.deadline.at - asyncio.get_running_loop().time())
 
+    def _whole(self, batch: RequestBatch) -> float:
+        return whole_try(batch.destination.timeout_seconds, self.deadline.seconds)
+
     def _latest_start(self, batch: RequestBatch) -> float:
-        """When a request may be sent at the latest: one cut short would be held against its destination."""
-        return self.deadline.at - min(batch.destination.timeout_seconds, _LEAST_SECONDS)
+        """When a request may be sent at the latest: one cut short may arrive all the same."""
+        return self.deadline.at - kept_back(self.admission.of(batch.destination).usual, self._whole(batch))
 
     def _local_seconds_left(self, batch: RequestBatch) -> float:
         now = asyncio.get_running_loop().time()

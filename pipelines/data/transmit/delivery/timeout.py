@@ -38,8 +38,10 @@ class WaitLimits:
 class Deadline:
     """When all deliveries of a task must have ended, on the loop's clock. Used only on the loop's thread."""
 
-    def __init__(self, at: float) -> None:
-        self.at = at
+    def __init__(self, now: float, seconds: float) -> None:
+        """`seconds` from `now`, which is on the loop's clock."""
+        self.at = now + seconds
+        self.seconds = seconds
 
     def extend(self, seconds: float) -> None:
         """Move it into the future; other threads call this through `loop.call_soon_threadsafe`."""
@@ -49,7 +51,8 @@ class Deadline:
 async def within(work: Coroutine[Any, Any, T], seconds: float) -> tuple[T, float]:
     """Await `work` for `seconds` at most; returns its result and how many seconds it took.
 
-    `work` is cancelled when it takes longer or the caller is cancelled.
+    `work` is cancelled when it takes longer or the caller is cancelled. It may have its result by then, and
+    return that at once: a status of which only the body is missing.
 
     Raises:
         TimeoutError: if it takes longer.
@@ -64,6 +67,10 @@ async def within(work: Coroutine[Any, Any, T], seconds: float) -> tuple[T, float
             spent += min(part, loop.time() - now)
             if task.done():
                 return task.result(), spent
-        raise TimeoutError
+        task.cancel()
+        await asyncio.wait({task}, timeout=_SLICE_SECONDS)
+        if task.cancelled() or not task.done():
+            raise TimeoutError
+        return task.result(), spent
     finally:
         task.cancel()

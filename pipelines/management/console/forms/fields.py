@@ -45,7 +45,7 @@ _HINTS: Final[Mapping[str, str]] = {
     "/batch/max_events": "Most events of one request.",
     "/batch/max_bytes": "Most bytes of one request.",
     "/timeout_seconds": "Deadline of one try.",
-    "/limits/requests": "Requests at the same time.",
+    "/limits/requests": "Requests at the same time. Each of several sending workers makes at least one.",
     "/limits/rate": "Events per second. Empty: no limit.",
     "/webhook": "An https URL, told of failures that only you can repair. Empty: e-mail only.",
     "/email": "An address, told of the same. Empty: webhook only.",

@@ -74,7 +74,7 @@ class HttpResponse:
 async def send_for_status(
     session: aiohttp.ClientSession, request: HttpRequest, seconds: float
 ) -> HttpResponse | Answer:
-    """Send once for the status: once it is known it counts, whatever happens to the body.
+    """Send once for the status: once it is known it counts, whatever happens to the body or this call.
 
     Args:
         session: a guarded one; no redirect is followed.
@@ -96,6 +96,9 @@ async def send_for_status(
             found = HttpResponse(response.status, response.headers, await _drained(response))
     except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
         return found or no_response(error, request.option, seconds)
+    except asyncio.CancelledError:  # without the status the events would be sent again
+        if found is None:
+            raise
     return found
 
 

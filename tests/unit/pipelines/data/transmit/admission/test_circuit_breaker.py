@@ -74,6 +74,9 @@ def test_retry_after_is_honoured_within_bounds(asked: float, until: float) -> No
         ([Answer(status=408)], True),
         ([Answer(error="refused_address: ", hopeless=True)], None),
         ([Answer(error="secret_missing: ", later=True)], None),
+        ([Answer(error="timeout: ", cut_short=True)], None),
+        ([Answer(error="timeout: ", cut_short=True), Answer(status=503)], True),
+        ([Answer(error="timeout: ", cut_short=True), Answer(status=200)], False),
     ],
 )
 def test_only_a_destination_that_takes_nothing_counts_as_failed(

@@ -124,6 +124,18 @@ def test_events_held_back_by_a_new_breaker_wait_shortly_and_lose_no_attempt(atte
     assert (found.topic, found.attempts) == (Topic.RETRY_IN_30S, attempt - 1)
 
 
+@pytest.mark.parametrize("attempt", [1, 2, 3])
+@pytest.mark.parametrize(("tries", "attempts"), [(1, 0), (2, 1)])
+def test_a_try_that_was_cut_short_is_an_attempt_only_after_a_whole_one(
+    attempt: int, tries: int, attempts: int
+) -> None:
+    silence = Answer(error="timeout: no answer within 2.0 s", cut_short=True)
+    found = outcome(silence, tries=tries, attempt=attempt, seconds_left=0.0)
+    assert isinstance(found, RetryLater)
+    assert found.attempts == attempt - 1 + attempts
+    assert (found.topic == Topic.RETRY_IN_30S) == (attempts == 0 or attempt == 1)
+
+
 def test_event_is_given_up_when_the_next_try_would_be_a_day_after_the_first() -> None:
     last = outcome(Answer(status=500), tries=3, attempt=24, first_try_ms=NOW - 23 * HOUR_MS)
     assert isinstance(last, RetryLater)

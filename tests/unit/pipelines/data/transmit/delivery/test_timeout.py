@@ -2,6 +2,7 @@
 
 import asyncio
 import selectors
+from contextlib import suppress
 
 import pytest
 
@@ -61,6 +62,32 @@ def test_work_beyond_the_limit_is_cancelled() -> None:
 
     asyncio.run(impatient())
     assert ended == ["cancelled"]
+
+
+def test_work_that_has_its_result_when_it_is_cancelled_still_gives_it() -> None:
+    async def hold_on() -> str:
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(60)
+        return "done"
+
+    answer, spent = asyncio.run(within(hold_on(), 0.1))
+    assert answer == "done"
+    assert spent >= 0.1
+
+
+def test_work_that_goes_on_when_it_is_cancelled_is_cancelled_again() -> None:
+    async def go_on() -> None:
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(60)
+        await asyncio.sleep(60)
+
+    async def left_over() -> int:
+        with pytest.raises(TimeoutError):
+            await within(go_on(), 0.1)
+        await asyncio.sleep(0)
+        return len(asyncio.all_tasks())
+
+    assert asyncio.run(left_over()) == 1
 
 
 def test_exceptions_are_passed_on() -> None:
