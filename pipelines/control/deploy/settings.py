@@ -85,8 +85,8 @@ class DeploySettings(BaseSettings):
         _DEFAULT.linger_seconds,
         ge=0,
         description="Seconds for which clients may go on sending to a side whose share became 0: as long as "
-        "names are cached, connections are kept, requests are under way, and in AWS a side that was woken has "
-        "no healthy target yet in CloudWatch's figures.",
+        "names are cached, connections are kept, requests are under way, and in AWS CloudWatch has no figures "
+        "yet of a side that was woken.",
     )
     outcome_seconds: int = Field(
         _DEFAULT.outcome_seconds,
