@@ -235,10 +235,11 @@ def _add_revert(
         body: Annotated[bytes, Depends(writes.body(most), scope="function")],
         request: Request,
         if_match: Head = None,
+        if_none_match: Head = None,
         dry_run: Text = None,
     ) -> Response:
         key, dry = key_of(kind, name), _dry(request, dry_run)
-        asked = requests.condition(if_match, None)
+        asked = requests.condition(if_match, if_none_match)
         wanted = _version(decoded(RevertRequest, body).version)
         former = documents.table.get(tenant, key)
         if former is None:
