@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from shared.contracts.api_answers.access import Identity as IdentityAnswer
 from shared.contracts.api_answers.access import MembershipView
 from shared.oidc.code_flow import SignedIn
-from shared.oidc.errors import TokenRefusedError
+from shared.oidc.errors import ProviderAwayError, TokenRefusedError
 from shared.runtime.clock import Clock
 
 COOKIE: Final = "hifi_session"
@@ -149,6 +149,10 @@ class Sessions:
             except TokenRefusedError:
                 self.end(found.id)
                 return None
+            except ProviderAwayError:
+                if found.signed_in.until_ms <= self._clock():
+                    raise
+                return found
             return self._keep(replace(found, token=following.token, signed_in=following))
 
     def update(self, session_id: str, identity: Identity) -> None:
