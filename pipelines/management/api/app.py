@@ -120,6 +120,7 @@ def create_app(parts: Parts) -> FastAPI:
     )
     app.include_router(dead_letter_routes(parts.letters, parts.documents, parts.access, parts.body_bytes))
     app.include_router(tail_routes(parts.tails, parts.documents, parts.access))
+    # The last: its /v1/tenants/{tenant}/{kind} matches the paths of all others below a tenant.
     app.include_router(
         document_routes(parts.documents, parts.rollouts, parts.access, reads, writes, parts.body_bytes)
     )
