@@ -6,8 +6,8 @@ from uuid import uuid4
 import pytest
 
 from pipelines.management.api.rights.member_store import MemberStore
-from pipelines.management.api.rights.permissions import Role
 from pipelines.management.api.rights.teams import MOST_INVITATIONS, Invitation, TeamError
+from shared.contracts.api_answers.access import Role
 from shared.contracts.member_items import INVITATIONS
 from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.item_store import ItemStore

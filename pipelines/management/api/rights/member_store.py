@@ -8,7 +8,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from pipelines.management.api.rights.callers import Person
-from pipelines.management.api.rights.permissions import Role
 from pipelines.management.api.rights.teams import (
     MOST_INVITATIONS,
     Invitation,
@@ -21,6 +20,7 @@ from pipelines.management.api.rights.teams import (
     without,
 )
 from pipelines.management.api.rights.tokens import DAY_MS, TOKENS, Token, digest, new_token
+from shared.contracts.api_answers.access import Role
 from shared.contracts.member_items import INVITATIONS, MEMBERS, TENANTS, memberships_partition
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.item_store import ItemStore
