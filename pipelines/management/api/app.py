@@ -76,7 +76,7 @@ class Parts(Struct, frozen=True, kw_only=True):
     audit: AuditLog
     observe: ObserveClient
     sides: SidesReader
-    letters: DeadLetters
+    dead_letters: DeadLetters
     tails: TailFeed
     metrics: ApiMetrics
     answers: Callable[[], bool]
@@ -118,7 +118,9 @@ def create_app(parts: Parts) -> FastAPI:
     app.include_router(
         rollout_routes(parts.documents, parts.rollouts, parts.access, writes, parts.body_bytes)
     )
-    app.include_router(dead_letter_routes(parts.letters, parts.documents, parts.access, parts.body_bytes))
+    app.include_router(
+        dead_letter_routes(parts.dead_letters, parts.documents, parts.access, parts.body_bytes)
+    )
     app.include_router(tail_routes(parts.tails, parts.documents, parts.access))
     # The last: its /v1/tenants/{tenant}/{kind} matches the paths of all others below a tenant.
     app.include_router(

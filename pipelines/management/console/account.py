@@ -8,7 +8,7 @@ from typing import TypeVar
 from msgspec import Raw
 
 from pipelines.management.console.api_client import ApiClient, Document, ProblemError, if_match, path_of
-from pipelines.management.console.letters import LetterQuery
+from pipelines.management.console.dead_letter_query import LetterQuery
 from pipelines.management.console.session import Identity
 from shared.contracts.api_answers.access import (
     InvitationView,

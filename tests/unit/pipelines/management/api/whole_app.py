@@ -92,7 +92,7 @@ def app_over(table: Any = None, **parts: Any) -> FastAPI:
         "audit": AuditLog(rows),
         "observe": ObserveClient(None),
         "sides": nothing,
-        "letters": nothing,
+        "dead_letters": nothing,
         "tails": nothing,
         "metrics": Metrics(),
         "answers": lambda: True,
