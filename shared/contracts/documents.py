@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Container, Iterable, Mapping
 from datetime import datetime
 from functools import cached_property
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal, get_args
 
 import msgspec
 from msgspec import Meta, Struct
@@ -20,7 +20,8 @@ from shared.contracts.masks import MAX_MASKS, Mask
 from shared.contracts.rollout_plan import FULL_SHARE, Rollout
 from shared.contracts.watches import MAX_WATCHES, Watch
 
-KINDS: Final = ("source", "destination", "pipe", "contact")
+DocumentKind = Literal["source", "destination", "pipe", "contact"]
+KINDS: Final[tuple[DocumentKind, ...]] = get_args(DocumentKind)
 
 LIVE_SECONDS: Final = 10
 """A published document is in force in every node after this long."""

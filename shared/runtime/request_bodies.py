@@ -1,4 +1,5 @@
-"""ASGI middleware that bounds the time and the memory that request bodies take, whatever the routes do.
+"""ASGI middleware that bounds the time and the memory that request bodies take, whatever the routes do, and
+the memory of answers that are not read.
 
 How large one body may be is up to its route. collect reads bodies itself: it also bounds them decompressed.
 """
@@ -12,6 +13,7 @@ from typing import Final
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shared.runtime.body_budget import BodyBudget, Reservation
+from shared.runtime.unread_answers import held_until_taken
 
 _BUFFERED_BYTES: Final = 64 * 1024
 """About what uvicorn takes in of a body before it is read: it counts from the beginning of a request."""
@@ -48,7 +50,8 @@ def no_memory_left() -> BodyRefusedError:
 class BoundedBodies:
     """ASGI middleware: 408 for a body that is too slow, 503 if all together take too much memory.
 
-    Of bodies that are not complete, the oldest gives way: slow clients do not keep others out.
+    Of bodies that are not complete, the oldest gives way: slow clients do not keep others out. So does the
+    oldest of large answers that are not read.
     """
 
     def __init__(self, app: ASGIApp, *, seconds: float, together: int, refuse: Refuse) -> None:
@@ -57,7 +60,7 @@ class BoundedBodies:
         Args:
             app: the application.
             seconds: in which a body must arrive.
-            together: bytes that all bodies may take at once.
+            together: bytes that all bodies, and large answers that wait for their clients, may take at once.
             refuse: makes the answers.
         """
         self._app, self._seconds, self._refuse = app, seconds, refuse
@@ -65,7 +68,11 @@ class BoundedBodies:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See ASGI."""
-        expected = _expected(scope) if scope["type"] == "http" else 0
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        send = held_until_taken(send, scope, self._budget)
+        expected = _expected(scope)
         if not expected:
             await self._app(scope, receive, send)
             return
@@ -140,7 +147,7 @@ class _Body:
             if not await self._discarded():
                 message["headers"] = [*message.get("headers", ()), (b"connection", b"close")]
             self.reservation.complete()
-            self.reservation.release()  # the client decides how long its answer takes
+            self.reservation.release()  # an answer has a reservation of its own if it is large
         await self._send(message)
 
     async def _discarded(self) -> bool:

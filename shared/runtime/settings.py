@@ -81,7 +81,7 @@ class DocumentsSettings(SideSettings):
 
 
 class BodySettings(SideSettings):
-    """The time and the memory that the bodies of requests to an HTTP server may take."""
+    """The time and the memory that the bodies of requests to an HTTP server, and its answers, may take."""
 
     body_timeout: float = Field(
         30.0, gt=0, description="Seconds in which a request's body must arrive; beyond that it gets 408."
@@ -89,8 +89,9 @@ class BodySettings(SideSettings):
     bodies_bytes: int = Field(
         16 * 1024 * 1024,
         ge=1024 * 1024,
-        description="Bytes that the bodies of all requests may take together; beyond that the request that "
-        "has been incomplete for longest gets 503.",
+        description="Bytes that the bodies of all requests, and large answers that wait for their clients, "
+        "may take together; beyond that the request that has been incomplete for longest gets 503, or the "
+        "connection of the answer that has waited for longest is dropped.",
     )
 
 

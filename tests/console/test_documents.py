@@ -126,6 +126,21 @@ def test_history_shows_the_difference_of_two_versions_and_goes_back_to_one(offic
     assert (stored["version"], stored["document"]["timeout_seconds"]) == (4, 1.0)
 
 
+def test_a_deleted_document_is_found_at_its_address_and_brought_back(office: Office) -> None:
+    path = "/v1/tenants/gone/destinations/gone.sink"
+    office.put("gone", "destinations", "gone.sink", destination(7.0))
+    assert office.api.ask("DELETE", path, headers={"If-Match": "*"}).status == 204
+    page = office.signed_in("gone", "destinations", "gone.sink")
+    expect(page.get_by_text("It was deleted.")).to_be_visible()
+    page.get_by_role("link", name="History").click()
+    page.get_by_role("button", name="Revert to version 1").click()
+    page.get_by_test_id("confirm").click()
+    page.locator("[data-version='3']").wait_for()
+    assert office.api.ask("GET", path).json["document"]["timeout_seconds"] == 7.0
+    page.goto(office.url("gone", "destinations", "never.sink"))
+    expect(page.get_by_text("There is nothing here.")).to_be_visible()
+
+
 def test_a_long_list_goes_on_page_by_page_until_its_end(office: Office) -> None:
     names = [f"sink.{number:03}" for number in range(PAGE + 1)]
     for start in range(0, len(names), 40):

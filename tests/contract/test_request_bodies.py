@@ -1,4 +1,4 @@
-"""Request bodies that come slowly, or many at once, on real sockets, while a good client goes on."""
+"""Bodies that come slowly, and answers that are not read, on real sockets, while a good client goes on."""
 
 import asyncio
 import socket
@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 
+import psutil
 import pytest
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import StreamingResponse
@@ -28,6 +29,9 @@ _BEGUN_BYTES = 300_000
 _LARGE = 64 * 128 * 1024
 _SLOWLY = 1024 * 1024
 """Bytes per second. The kernel takes more of an answer once a third of what it holds is read: 1.3 MiB."""
+_UNREAD_ANSWERS = 30
+_GROWTH_BYTES = 100 * 1024 * 1024
+"""What unread answers take without a bound: 120 MiB more, as the kernel takes 4 MiB of each."""
 _SLOW = b"POST /%b HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n"
 _GOOD = b"g" * 8_192
 
@@ -59,6 +63,10 @@ def _serving(seconds: float) -> Iterator[int]:
     @app.post("/large")
     async def large() -> Response:
         return Large(b"x" * 128 * 1024 for _ in range(64))
+
+    @app.get("/whole")
+    async def whole() -> Response:
+        return Response(b"x" * _LARGE)
 
     @app.get("/answered")
     async def has_answered() -> int:
@@ -109,6 +117,11 @@ def _attackers(port: int, count: int, size: int, first: bytes) -> Iterator[list[
                 each.sendall(_SLOW % (b"take", size) + first)
             opened.append(each)
         yield opened
+
+
+def _resident_bytes() -> int:
+    """Of this process, in which the server runs."""
+    return int(psutil.Process().memory_info().rss)
 
 
 def _statuses(connections: Sequence[socket.socket]) -> set[int]:
@@ -203,6 +216,24 @@ def test_clients_that_do_not_read_their_answers_leave_the_memory_to_others(port:
             idle.sendall(_SLOW % (b"large", len(body)) + body)
             assert idle.recv(12) == b"HTTP/1.1 200"
         assert request(port, "POST", "/take", _GOOD).status == 200
+
+
+def test_large_answers_that_are_not_read_are_bounded_and_the_oldest_gives_way(port: int) -> None:
+    resting = _resident_bytes()
+    with ExitStack() as stack:
+        unread = []
+        for _ in range(_UNREAD_ANSWERS):
+            each = stack.enter_context(socket.socket())
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+            each.settimeout(60)
+            each.connect((_HOST, port))
+            each.sendall(b"GET /whole HTTP/1.1\r\nhost: x\r\n\r\n")
+            assert each.recv(12) == b"HTTP/1.1 200"
+            unread.append(each)
+        assert _resident_bytes() - resting < _GROWTH_BYTES
+        answer = request(port, "GET", "/whole")
+        assert (answer.status, len(answer.text)) == (200, _LARGE), "one that reads has all of it"
+        assert until_closed(unread[0]).count(b"x") < _LARGE
 
 
 def test_a_client_that_reads_nothing_of_its_answer_is_dropped_and_one_that_reads_slowly_is_not(

@@ -85,8 +85,8 @@ class DeploySettings(BaseSettings):
         _DEFAULT.linger_seconds,
         ge=0,
         description="Seconds for which clients may go on sending to a side whose share became 0: as long as "
-        "names are cached, connections are kept, requests are under way, and in AWS CloudWatch has no figures "
-        "yet of a side that was woken.",
+        "names are cached, connections are kept, requests are under way, and CloudWatch has no figures yet "
+        "of a side that was woken.",
     )
     outcome_seconds: int = Field(
         _DEFAULT.outcome_seconds,

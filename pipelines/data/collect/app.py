@@ -1,19 +1,13 @@
 """collect as an ASGI application: routing, responses, and the answer to unexpected errors."""
 
 import asyncio
-from collections.abc import Callable
 from time import perf_counter
-from typing import Any, Final
+from typing import Any
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from pipelines.data.collect.asgi_responses import (
-    Send,
-    send_and_drain,
-    send_response,
-    send_until_taken,
-)
+from pipelines.data.collect.asgi_responses import send_and_drain, send_response
 from pipelines.data.collect.bodies.body import ClientGoneError, Receive
 from pipelines.data.collect.errors import RefusedError, unavailable, unread
 from pipelines.data.collect.handler import EventsHandler
@@ -22,17 +16,14 @@ from pipelines.data.collect.openapi import document
 from pipelines.data.collect.readiness import Readiness
 from pipelines.data.collect.responses import Response, leaves_unread, problem_response
 from shared.cloudevents.refusal import Refusal
-from shared.runtime.http_protocol import ABORT
 from shared.runtime.logging import get_logger
+from shared.runtime.unread_answers import Send, held_until_taken
 
 Scope = dict[str, Any]
 
 _log = get_logger(__name__)
 _EVENTS = "/v1/events"
 _BUSY_SECONDS = 1
-_LARGE_BYTES: Final = 64 * 1024
-"""The server takes an answer up to this size over at once, and waits for no client."""
-
 _UNEXPECTED = Refusal("unexpected error", "$", "send the same request again; report it if it persists")
 _GET = "GET, HEAD"
 _METRICS = "/metrics"
@@ -83,10 +74,7 @@ class CollectApp:
         self._in_flight += 1
         try:
             response = await self._handle(request, receive)
-            if len(response.body) > _LARGE_BYTES:
-                await self._send_large(send, response, scope["extensions"][ABORT])
-            else:
-                await send_response(send, response)
+            await send_response(held_until_taken(send, scope, self._handler.bodies.budget), response)
             self._metrics.requests.labels(response.status).inc()
             self._metrics.request_seconds.observe(perf_counter() - began)
         except RefusedError as error:
@@ -94,12 +82,6 @@ class CollectApp:
             raise
         finally:
             self._in_flight -= 1
-
-    async def _send_large(self, send: Send, response: Response, drop: Callable[[], None]) -> None:
-        """Send an answer that counts as a body does: unread, it is dropped when others need its memory."""
-        with self._handler.bodies.budget.reserved(drop) as held:
-            held.hold(len(response.body))  # its events may be accepted: it is no 503
-            await send_until_taken(send, response)
 
     async def _handle(self, request: dict[bytes, bytes], receive: Receive) -> Response:
         if self._in_flight > self._max_requests and not self._handler.bodies.budget.evict_oldest():

@@ -1,14 +1,11 @@
 """Responses through ASGI."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 from pipelines.data.collect.bodies.body import Receive
 from pipelines.data.collect.responses import Response
-
-Send = Callable[[dict[str, Any]], Awaitable[None]]
-"""ASGI's."""
+from shared.runtime.unread_answers import Send
 
 _DRAIN_SECONDS = 2.0
 _DRAIN_BYTES = 64 * 1024 * 1024
@@ -18,13 +15,6 @@ async def send_response(send: Send, response: Response) -> None:
     """Send a response; the connection stays open."""
     await send(_head(response))
     await send({"type": "http.response.body", "body": response.body})
-
-
-async def send_until_taken(send: Send, response: Response) -> None:
-    """Send a response, and return when little of it still waits for its client."""
-    await send(_head(response))
-    await send({"type": "http.response.body", "body": response.body, "more_body": True})
-    await send({"type": "http.response.body", "body": b""})  # the server waits before each part
 
 
 async def send_and_drain(send: Send, receive: Receive, response: Response) -> None:

@@ -30,6 +30,7 @@ from pipelines.management.api.rights.audit_entry import WRITES, AuditEntry
 from pipelines.management.api.rights.authentication import Authentication
 from pipelines.management.api.rights.made_access import MadeAccessFinder
 from pipelines.management.api.rights.member_store import MemberStore
+from pipelines.management.api.rights.read_limits import ReadLimits
 from pipelines.management.api.rights.token_store import TokenStore
 from pipelines.management.api.rights.write_limits import WriteLimits
 from pipelines.management.api.rollouts import Rollouts
@@ -75,7 +76,7 @@ class Parts(Struct, frozen=True, kw_only=True):
     audit: AuditLog
     observe: ObserveClient
     sides: SidesReader
-    letters: DeadLetters
+    dead_letters: DeadLetters
     tails: TailFeed
     metrics: ApiMetrics
     answers: Callable[[], bool]
@@ -97,7 +98,7 @@ def create_app(parts: Parts) -> FastAPI:
     app.include_router(
         token_routes(parts.tokens, parts.authentication, parts.access, parts.clock, parts.body_bytes)
     )
-    writes = WriteLimits()
+    reads, writes = ReadLimits(), WriteLimits()
     made = MadeAccessFinder(parts.tokens, parts.members)
     app.include_router(tenant_routes(parts.members, parts.access, parts.clock))
     app.include_router(member_routes(parts.members, made, parts.access, parts.clock, parts.body_bytes))
@@ -110,17 +111,20 @@ def create_app(parts: Parts) -> FastAPI:
     app.include_router(key_routes(parts.source_keys, parts.access, writes, parts.body_bytes))
     app.include_router(meter_routes(parts.observe, parts.access))
     app.include_router(side_routes(parts.sides, parts.access))
-    app.include_router(listing_routes(parts.documents, parts.members, parts.access))
+    app.include_router(listing_routes(parts.documents, parts.members, parts.access, reads))
     app.include_router(
         try_routes(parts.documents, parts.rollouts, parts.access, parts.clock, parts.body_bytes)
     )
     app.include_router(
         rollout_routes(parts.documents, parts.rollouts, parts.access, writes, parts.body_bytes)
     )
-    app.include_router(dead_letter_routes(parts.letters, parts.documents, parts.access, parts.body_bytes))
-    app.include_router(tail_routes(parts.tails, parts.documents, parts.access))
     app.include_router(
-        document_routes(parts.documents, parts.rollouts, parts.access, writes, parts.body_bytes)
+        dead_letter_routes(parts.dead_letters, parts.documents, parts.access, parts.body_bytes)
+    )
+    app.include_router(tail_routes(parts.tails, parts.documents, parts.access))
+    # The last: its /v1/tenants/{tenant}/{kind} matches the paths of all others below a tenant.
+    app.include_router(
+        document_routes(parts.documents, parts.rollouts, parts.access, reads, writes, parts.body_bytes)
     )
     _add_errors(app)
     app.add_middleware(

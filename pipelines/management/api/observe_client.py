@@ -7,7 +7,7 @@ from typing import Final
 import httpx
 import msgspec
 
-from pipelines.management.api.problems import ProblemError
+from pipelines.management.api.problems import ProblemError, not_found
 from shared.contracts.diamond.stability import SILENT, Stability
 from shared.runtime.authorities import authorities
 from shared.runtime.logging import get_logger
@@ -32,7 +32,8 @@ class ObserveClient:
         """Observe's answer to GET `path` about a tenant, from memory or its tables: JSON.
 
         Raises:
-            ProblemError: 400 as observe says it, 503 if it does not answer within about five seconds.
+            ProblemError: 400 as observe says it, 404 for what it does not have, 503 if it does not answer
+                within about five seconds.
         """
         return self._answered(tenant, path, query, _TIMEOUT)
 
@@ -56,6 +57,8 @@ class ObserveClient:
             raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, said, headers=_AWAY) from error
         if answer.status_code == HTTPStatus.OK:
             return answer.content
+        if answer.status_code == HTTPStatus.NOT_FOUND:
+            raise not_found()
         if answer.status_code in (HTTPStatus.BAD_REQUEST, HTTPStatus.SERVICE_UNAVAILABLE):
             wait = answer.headers.get("Retry-After")
             headers = None if wait is None else {"Retry-After": wait}

@@ -69,6 +69,13 @@ def tenant_busy(retry_seconds: int) -> ProblemError:
     return ProblemError(HTTPStatus.TOO_MANY_REQUESTS, said, headers=headers)
 
 
+def server_busy(what: str, retry_seconds: int) -> ProblemError:
+    """The same of all tenants together; not 503, which says of a write that it may have been done."""
+    said = f"too many {what} at once; try again"
+    headers = {"Retry-After": str(retry_seconds)}
+    return ProblemError(HTTPStatus.TOO_MANY_REQUESTS, said, headers=headers)
+
+
 def no_brokers() -> NotBegunError:
     """The server belongs to no side, so there are no topics that it could read."""
     return NotBegunError("this server has no brokers: its operator sets HIFI_BOOTSTRAP")

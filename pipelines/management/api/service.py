@@ -80,7 +80,7 @@ def parts_of(settings: ApiSettings, table: DocumentTable, tokens: TokenStore, cl
         audit=AuditLog(ItemStore(*place, AuditRow)),
         observe=observe,
         sides=SidesReader(*place, own=settings.side, health=observe.stability, clock=clock),
-        letters=DeadLetters(settings.bootstrap, clock),
+        dead_letters=DeadLetters(settings.bootstrap, clock),
         tails=tails,
         metrics=ApiMetrics(tails),
         answers=answers,

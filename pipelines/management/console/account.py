@@ -8,7 +8,7 @@ from typing import TypeVar
 from msgspec import Raw
 
 from pipelines.management.console.api_client import ApiClient, Document, ProblemError, if_match, path_of
-from pipelines.management.console.letters import LetterQuery
+from pipelines.management.console.dead_letter_query import LetterQuery
 from pipelines.management.console.session import Identity
 from shared.contracts.api_answers.access import (
     InvitationView,
@@ -170,10 +170,12 @@ class Account:
         path = path_of("tenants", tenant, kind, name, "history", str(version))
         return await self._client.get(self._token, path, Version)
 
-    async def revert(self, tenant: str, kind: str, name: str, to: int, version: int) -> None:
-        """Make a document that is at `version` what it was at `to`."""
+    async def revert(
+        self, tenant: str, kind: str, name: str, version: int, condition: Mapping[str, str]
+    ) -> None:
+        """Make a document what it was at a version, under a condition."""
         path = path_of("tenants", tenant, kind, name, "revert")
-        await self._client.send(self._token, "POST", path, {"version": to}, if_match(version))
+        await self._client.send(self._token, "POST", path, {"version": version}, condition)
 
     async def lead(self, tenant: str, pipe: str, action: str) -> None:
         """Pause, resume, take back or finish the rollout of a pipe."""

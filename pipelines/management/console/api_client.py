@@ -1,6 +1,8 @@
 """HTTP client of the management API: each request carries the token of the session that asks."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from http import HTTPStatus
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 from urllib.parse import quote, urlencode
@@ -43,8 +45,18 @@ def path_of(*steps: str) -> str:
     return "/v1/" + "/".join(quote(step, safe="") for step in steps)
 
 
-def _unreachable(error: httpx.HTTPError) -> UnreachableError:
-    return UnreachableError(f"the management API does not answer: {error or type(error).__name__}; try again")
+@contextmanager
+def _asking() -> Iterator[None]:
+    """Turn the failures of a request into what pages show."""
+    try:
+        yield
+    except httpx.HTTPError as error:
+        said = f"the management API does not answer: {error or type(error).__name__}; try again"
+        raise UnreachableError(said) from error
+    except httpx.InvalidURL as error:  # the browser's own address was as long
+        raise ProblemError(
+            HTTPStatus.REQUEST_URI_TOO_LONG, f"the address cannot be asked for: {error}"
+        ) from error
 
 
 class ApiClient:
@@ -90,10 +102,8 @@ class ApiClient:
         """
         sent = None if body is None else msgspec.json.encode(body)
         asked = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", **(headers or {})}
-        try:
+        with _asking():
             answer = await self._http.request(method, path, content=sent, headers=asked)
-        except httpx.HTTPError as error:
-            raise _unreachable(error) from error
         if answer.is_success:
             return answer.content
         raise self._refusal(answer)
@@ -107,15 +117,13 @@ class ApiClient:
         """
         asked = {"Authorization": f"Bearer {token}"}
         silent = httpx.Timeout(self._streams.timeout.connect, read=_SILENT_SECONDS)
-        try:
+        with _asking():
             async with self._streams.stream("GET", path, headers=asked, timeout=silent) as answer:
                 if not answer.is_success:
                     await answer.aread()
                     raise self._refusal(answer)
                 async for part in answer.aiter_raw():
                     yield part
-        except httpx.HTTPError as error:
-            raise _unreachable(error) from error
 
     @staticmethod
     def _refusal(answer: httpx.Response) -> Exception:

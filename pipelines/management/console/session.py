@@ -10,9 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from shared.contracts.api_answers.access import Identity as IdentityAnswer
-from shared.contracts.api_answers.access import MembershipView
+from shared.contracts.api_answers.access import MembershipView, Role
 from shared.oidc.code_flow import SignedIn
-from shared.oidc.errors import TokenRefusedError
+from shared.oidc.errors import ProviderAwayError, TokenRefusedError
 from shared.runtime.clock import Clock
 
 COOKIE: Final = "hifi_session"
@@ -29,7 +29,6 @@ MOST_EACH: Final = 20
 """Of one person, or of one token."""
 
 _BYTES: Final = 32
-OPERATOR: Final = "operator"
 
 
 class Identity(IdentityAnswer, frozen=True, kw_only=True):
@@ -40,17 +39,17 @@ class Identity(IdentityAnswer, frozen=True, kw_only=True):
     @property
     def operates(self) -> bool:
         """Whether all tenants are open to it."""
-        return self.role == OPERATOR
+        return self.role == Role.OPERATOR
 
     @property
     def writes(self) -> bool:
         """Whether it may change documents. The API decides; this only spares buttons that it would refuse."""
-        return self.role not in (None, "viewer")
+        return self.role not in (None, Role.VIEWER)
 
     @property
     def manages(self) -> bool:
         """Whether it may invite and remove members."""
-        return self.role in ("owner", OPERATOR)
+        return self.role in (Role.OWNER, Role.OPERATOR)
 
     def within(self, tenant: str) -> "Identity":
         """The same with the role that it has in a tenant."""
@@ -149,6 +148,10 @@ class Sessions:
             except TokenRefusedError:
                 self.end(found.id)
                 return None
+            except ProviderAwayError:
+                if found.signed_in.until_ms <= self._clock():
+                    raise
+                return found
             return self._keep(replace(found, token=following.token, signed_in=following))
 
     def update(self, session_id: str, identity: Identity) -> None:

@@ -4,17 +4,17 @@ from typing import Annotated
 
 import typer
 
-from scripts.cli.commands.options import Kind, Server, SideFolder, Tenant
+from scripts.cli.commands.options import Server, SideFolder, Tenant
 from scripts.cli.document_names import live_document
 from scripts.local.client.documents import documents_at
 from scripts.terminal import out
 from shared.contracts.document_items import DocumentKey, StoredDocument
-from shared.contracts.documents import Pipe
+from shared.contracts.documents import DocumentKind, Pipe
 from shared.runtime.errors import OperatorError
 
 
 def delete(  # noqa: PLR0913, PLR0917 - one parameter an option
-    kind: Annotated[Kind, typer.Argument(help="Kind of the document.")],
+    kind: Annotated[DocumentKind, typer.Argument(help="Kind of the document.")],
     name: Annotated[str, typer.Argument(help="Name of the document.")],
     with_pipes: Annotated[
         bool, typer.Option("--with-pipes", help="Delete the pipes that use it as well.")

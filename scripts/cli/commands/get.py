@@ -8,14 +8,14 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from scripts.cli.commands.options import DATA_DEFAULT, Kind, Server, SideFolder, Tenant
+from scripts.cli.commands.options import DATA_DEFAULT, Server, SideFolder, Tenant
 from scripts.documents.publication import in_words
 from scripts.documents.side_documents import SideDocuments
 from scripts.documents.text import in_short, to_json, to_yaml
 from scripts.local.client.connection import side_bootstrap
 from scripts.local.client.documents import documents_at
 from scripts.terminal import out, plain_table
-from shared.contracts.documents import OWN_TENANTS, Entry, kind_of
+from shared.contracts.documents import OWN_TENANTS, DocumentKind, Entry, kind_of
 from shared.runtime.errors import OperatorError
 
 
@@ -28,7 +28,7 @@ class Form(StrEnum):
 
 
 def get(  # noqa: PLR0913, PLR0917 - one parameter an option
-    kind: Annotated[Kind | None, typer.Argument(help="Only documents of this kind.")] = None,
+    kind: Annotated[DocumentKind | None, typer.Argument(help="Only documents of this kind.")] = None,
     name: Annotated[str | None, typer.Argument(help="Only this document.")] = None,
     output: Annotated[
         Form | None, typer.Option("--output", "-o", help="Default: a table; YAML for one document.")

@@ -15,6 +15,7 @@ from scripts.documents.browser_sign_in import IssuerClient, sign_in
 from scripts.documents.contexts import Context, SignIn, contexts_file, read_contexts, write_contexts
 from scripts.documents.members import INVITATION_PREFIX, personal_token
 from scripts.terminal import err, out, printable
+from shared.contracts.api_answers.access import Role
 
 
 def login(  # noqa: PLR0913, PLR0917 - one parameter an option
@@ -62,7 +63,7 @@ def login(  # noqa: PLR0913, PLR0917 - one parameter an option
 
 def _described(who: Any) -> str:
     """Roles, each with its tenant."""
-    if who["role"] == "operator":
+    if who["role"] == Role.OPERATOR:
         return "operator of all tenants"
     roles = ", ".join(f"{each['role']} of tenant {each['tenant']}" for each in who["tenants"])
     return roles or f"{escape(printable(who['label']))}, a member of no tenant yet"

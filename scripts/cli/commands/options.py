@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from scripts.local.side import DATA_FOLDER
+from shared.contracts.api_answers.access import Role
 
 Data = Annotated[
     Path,
@@ -50,21 +51,12 @@ TrafficOnly = Annotated[
 """Likewise."""
 
 
-class Kind(StrEnum):
-    """Kinds of documents."""
-
-    SOURCE = "source"
-    DESTINATION = "destination"
-    PIPE = "pipe"
-    CONTACT = "contact"
-
-
 class MemberRole(StrEnum):
-    """Roles of a member; each may do all that the ones before it may."""
+    """Roles of a member: no member is an operator."""
 
-    VIEWER = "viewer"
-    EDITOR = "editor"
-    OWNER = "owner"
+    VIEWER = Role.VIEWER
+    EDITOR = Role.EDITOR
+    OWNER = Role.OWNER
 
 
 TenantRole = Annotated[MemberRole, typer.Option("--role", help="What the member may do.")]

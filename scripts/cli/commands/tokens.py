@@ -2,7 +2,6 @@
 
 import json
 from datetime import UTC, datetime
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -12,17 +11,9 @@ from scripts.cli.commands.options import Server, SideFolder
 from scripts.documents.tokens import Tokens
 from scripts.local.client.documents import api_at
 from scripts.terminal import err, out, plain_table, printable
+from shared.contracts.api_answers.access import Role
 
 GROUP = typer.Typer(no_args_is_help=True)
-
-
-class Role(StrEnum):
-    """Roles of a token; each may do all that the ones before it may."""
-
-    VIEWER = "viewer"
-    EDITOR = "editor"
-    OWNER = "owner"
-    OPERATOR = "operator"
 
 
 Whose = Annotated[

@@ -1,10 +1,20 @@
 """Who may do what: tokens, write keys, tenants and members."""
 
 from collections.abc import Sequence
+from enum import StrEnum
 
 from msgspec import Struct
 
 from shared.contracts.write_keys import WriteKey
+
+
+class Role(StrEnum):  # in answers it is a text: a newer API may have others
+    """The rights of a token or a member; each role includes those of the roles before it."""
+
+    VIEWER = "viewer"
+    EDITOR = "editor"
+    OWNER = "owner"
+    OPERATOR = "operator"
 
 
 class MembershipView(Struct, frozen=True):

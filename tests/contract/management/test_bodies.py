@@ -5,19 +5,26 @@ import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
 
+import psutil
 import pytest
 
-from tests.contract.management.api_process import ApiProcess, running_api
+from tests.contract.management.api_process import ANY, ApiProcess, running_api
 from tests.harness.service_process import HOST
 
+VERSIONS = 25
+ANSWER_BYTES = 4_000_000
+UNREAD_ANSWERS = 30
+GROWTH_BYTES = 60 * 1024 * 1024
+"""Without a bound, what 30 clients do not read takes 130 MiB."""
 PATH = "/v1/tenants/slow/sources"
 
 
 @pytest.fixture(scope="module")
 def strict(dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiProcess]:
-    """One that waits a second for a body, and holds a mebibyte of them."""
-    folder = tmp_path_factory.mktemp("strict")
-    with running_api(folder, dynamodb_local, body_timeout="1", bodies_bytes=str(1024 * 1024)) as process:
+    """One that waits a second for a body, and holds a mebibyte of them, behind a proxy: it closes no idle
+    connection of its own."""
+    settings = {"body_timeout": "1", "bodies_bytes": str(1024 * 1024), "public_url": "https://api.test"}
+    with running_api(tmp_path_factory.mktemp("strict"), dynamodb_local, **settings) as process:
         yield process
 
 
@@ -30,8 +37,13 @@ def _begun(
     first: bytes = b"",
     asked: str = f"PUT {PATH}/never",
     more: str = "",
+    receive_bytes: int | None = None,
 ) -> socket.socket:
-    opened = stack.enter_context(socket.create_connection((HOST, api.port), timeout=60))
+    opened = stack.enter_context(socket.socket())
+    opened.settimeout(60)
+    if receive_bytes is not None:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+    opened.connect((HOST, api.port))
     lines = [
         f"{asked} HTTP/1.1",
         f"Host: {HOST}",
@@ -63,6 +75,34 @@ def _answer(connection: socket.socket) -> str:
     while piece := connection.recv(65_536):
         received += piece
     return received.decode()
+
+
+def test_lists_that_many_connections_do_not_read_take_little_memory(strict: ApiProcess) -> None:
+    viewer = strict.token("unread", "viewer")
+    history = _long_history(strict)
+    assert len(strict.ask("GET", history, token=viewer).text) > ANSWER_BYTES
+    process = psutil.Process(strict.process.pid)
+    resting, peak = process.memory_info().rss, 0
+    with ExitStack() as stack:
+        for _ in range(UNREAD_ANSWERS):
+            unread = _begun(strict, stack, token=viewer, size=0, asked=f"GET {history}", receive_bytes=4_096)
+            assert unread.recv(12) == b"HTTP/1.1 200"
+            peak = max(peak, process.memory_info().rss)
+        assert peak - resting < GROWTH_BYTES
+        assert len(strict.ask("GET", history, token=viewer).text) > ANSWER_BYTES
+
+
+def _long_history(api: ApiProcess) -> str:
+    """The path of a page of versions that is as large as one gets."""
+    path = "/v1/tenants/unread/pipes/p"
+    sink = {"options": {"url": "https://example.com/hook"}}
+    assert api.ask("PUT", "/v1/tenants/unread/destinations/d", sink, ANY).status == 201
+    assert api.ask("PUT", "/v1/tenants/unread/sources/s", {}, ANY).status == 201
+    for n in range(VERSIONS):
+        pipe = {"source": "s", "destination": "d", "match": {"data": {"a": [f"{n}" + "x" * 200_000]}}}
+        answer = api.ask("PUT", path, pipe, ANY)
+        assert answer.status in (200, 201), answer.text
+    return f"{path}/history?limit=200"
 
 
 def test_a_slow_body_is_refused_in_words_and_counted(strict: ApiProcess) -> None:

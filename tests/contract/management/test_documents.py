@@ -31,6 +31,18 @@ def test_a_document_is_made_read_changed_and_deleted_under_its_version(api: ApiP
     assert (back.status, back.json["document"]["timeout_seconds"]) == (200, 7), back.text
 
 
+def test_a_deleted_document_is_brought_back_unless_it_is_there_again(api: ApiProcess) -> None:
+    path = "/v1/tenants/back/destinations/back.d"
+    assert api.ask("POST", f"{path}/revert", {"version": 1}, NEW).status == 404
+    assert api.ask("PUT", path, destination(7), NEW).status == 201
+    assert api.ask("DELETE", path, headers=ANY).status == 204
+    plan = api.ask("POST", f"{path}/revert?dry_run=true", {"version": 1}, NEW)
+    assert (plan.status, plan.json["changes"][0]["action"]) == (200, "create"), plan.text
+    back = api.ask("POST", f"{path}/revert", {"version": 1}, NEW)
+    assert (back.status, back.json["version"], back.json["document"]["timeout_seconds"]) == (200, 3, 7)
+    assert api.ask("POST", f"{path}/revert", {"version": 1}, NEW).status == 412, "it is there again"
+
+
 def test_a_dry_run_says_what_would_change_and_changes_nothing(api: ApiProcess) -> None:
     path = "/v1/tenants/two/destinations/two.d"
     plan = api.ask("PUT", f"{path}?dry_run=true", destination(), NEW)

@@ -11,6 +11,7 @@ import pytest
 
 from pipelines.management.api.dead_letters import AT_ONCE
 from pipelines.management.api.routes.meter import SEARCHES_AT_ONCE
+from shared.contracts.limits import MAX_ID_BYTES
 from tests.contract.management.api_process import ApiProcess, running_api
 from tests.harness.http_server import QuietHandler, http_served
 from tests.harness.service_process import Answer
@@ -26,7 +27,7 @@ class SlowObserve:
 
     def __init__(self) -> None:
         self.begun, self.may_end = threading.Semaphore(0), threading.Event()
-        self.busy = False
+        self.busy = self.unknown = False
 
 
 @pytest.fixture
@@ -37,6 +38,9 @@ def observe(dynamodb_local: str, tmp_path: Path) -> Iterator[tuple[ApiProcess, S
         def do_GET(self) -> None:
             slow.begun.release()
             slow.may_end.wait(120)
+            if slow.unknown:
+                self.respond(404, b'{"error":"path: there is nothing"}')
+                return
             if not slow.busy:
                 self.respond(200, b"{}")
                 return
@@ -79,6 +83,35 @@ def test_when_observe_is_busy_its_wait_is_passed_on(observe: tuple[ApiProcess, S
     slow.may_end.set()
     answer = api.ask("GET", path("acme"))
     assert (answer.status, answer.headers["retry-after"], answer.json["detail"]) == (503, "7", "busy")
+
+
+def test_a_parameter_that_observe_cannot_be_asked_for_is_refused_by_its_name(
+    observe: tuple[ApiProcess, SlowObserve],
+) -> None:
+    api, slow = observe
+    slow.may_end.set()
+    long = "%FF" * 7_400
+    for asked, name in (
+        (f"events/{long}", "event_id"),
+        (f"events/e1?since={long}", "since"),
+        (f"minutes?from={long}", "from"),
+        (f"minutes/{long}", "minute"),
+        ("minutes/..", "minute"),
+        ("days/%2e", "day"),
+        ("events/..", "event_id"),
+    ):
+        answer = api.ask("GET", f"/v1/tenants/acme/meter/{asked}")
+        assert (answer.status, answer.json["detail"].partition(":")[0]) == (400, name), asked[:80]
+    assert not slow.begun.acquire(blocking=False), "observe is not asked"
+    longest = "%C3%BC" * (MAX_ID_BYTES // 2)
+    assert api.ask("GET", f"/v1/tenants/acme/meter/events/{longest}").status == 200
+
+
+def test_what_observe_does_not_have_is_not_found(observe: tuple[ApiProcess, SlowObserve]) -> None:
+    api, slow = observe
+    slow.unknown = True
+    slow.may_end.set()
+    assert api.ask("GET", path("acme")).status == 404
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from pipelines.management.api.rights.callers import Caller
-from pipelines.management.api.rights.permissions import Role
 from pipelines.management.api.rights.refusals import Refusals
+from shared.contracts.api_answers.access import Role
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.item_store import ItemStore
 from shared.runtime.logging import get_logger

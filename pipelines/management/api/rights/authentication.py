@@ -5,10 +5,11 @@ from typing import Final
 from pipelines.management.api.requests import is_name
 from pipelines.management.api.rights.callers import Caller, ClaimNames, Person, person_of, roles_of
 from pipelines.management.api.rights.member_store import MemberStore
-from pipelines.management.api.rights.permissions import Role, higher
+from pipelines.management.api.rights.permissions import higher
 from pipelines.management.api.rights.teams import Membership
 from pipelines.management.api.rights.token_store import TokenStore
 from pipelines.management.api.rights.tokens import PREFIX, Token
+from shared.contracts.api_answers.access import Role
 from shared.oidc.errors import TokenRefusedError
 from shared.oidc.verifier import MOST_TOKEN, Verifier
 from shared.runtime.clock import Clock

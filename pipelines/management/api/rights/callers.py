@@ -8,7 +8,8 @@ import msgspec
 from msgspec import Struct
 
 from pipelines.management.api.requests import is_name
-from pipelines.management.api.rights.permissions import Role, higher
+from pipelines.management.api.rights.permissions import higher
+from shared.contracts.api_answers.access import Role
 
 _SHOWN: Final = 100
 _ID: Final = 32

@@ -7,11 +7,11 @@ depend on. So whoever removes a member sees what lives on, and may end it in the
 from collections.abc import Collection, Iterable
 
 from pipelines.management.api.rights.member_store import MemberStore
-from pipelines.management.api.rights.permissions import Role, may_grant
+from pipelines.management.api.rights.permissions import may_grant
 from pipelines.management.api.rights.teams import Invitation
 from pipelines.management.api.rights.token_store import TokenStore
 from pipelines.management.api.rights.tokens import Token, is_expired
-from shared.contracts.api_answers.access import LeftAccess
+from shared.contracts.api_answers.access import LeftAccess, Role
 
 
 class MadeAccess(LeftAccess, frozen=True, kw_only=True):

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from pipelines.management.api.rights.callers import Person
 from pipelines.management.api.rights.invitation_items import InvitationItems
-from pipelines.management.api.rights.permissions import Role
 from pipelines.management.api.rights.teams import (
     MOST_INVITATIONS,
     Invitation,
@@ -22,6 +21,7 @@ from pipelines.management.api.rights.teams import (
     without,
 )
 from pipelines.management.api.rights.tokens import DAY_MS, TOKENS, Token, digest, new_token
+from shared.contracts.api_answers.access import Role
 from shared.contracts.member_items import MEMBERS, TENANTS, memberships_partition
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.item_store import ItemStore

@@ -1,16 +1,9 @@
 """Who may do what. Pure."""
 
-from enum import Enum, IntEnum, StrEnum
+from enum import Enum, IntEnum
 from typing import Final
 
-
-class Role(StrEnum):
-    """The rights of a token or a member; each role includes those of the roles before it."""
-
-    VIEWER = "viewer"
-    EDITOR = "editor"
-    OWNER = "owner"
-    OPERATOR = "operator"
+from shared.contracts.api_answers.access import Role
 
 
 class Action(Enum):

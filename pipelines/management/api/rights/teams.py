@@ -6,8 +6,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from pipelines.management.api.rights.permissions import Role, higher
-from shared.contracts.api_answers.access import InvitationView, MembershipView, MemberView
+from pipelines.management.api.rights.permissions import higher
+from shared.contracts.api_answers.access import InvitationView, MembershipView, MemberView, Role
 
 MOST_MEMBERS: Final = 200
 """Of a tenant: they are one item of the table, which each request of a member reads."""

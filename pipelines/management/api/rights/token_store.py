@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Self
 
-from pipelines.management.api.rights.permissions import Role
 from pipelines.management.api.rights.token_index import Kept, TokenIndex, TokenPlace
 from pipelines.management.api.rights.tokens import TOKENS, Token, digest, is_expired, new_token
+from shared.contracts.api_answers.access import Role
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.item_store import ItemStore
 from shared.runtime.logging import get_logger

@@ -4,8 +4,7 @@ import hashlib
 import secrets
 from typing import Final
 
-from pipelines.management.api.rights.permissions import Role
-from shared.contracts.api_answers.access import TokenView
+from shared.contracts.api_answers.access import Role, TokenView
 
 TOKENS: Final = "tokens#"
 PREFIX: Final = "hifi_"

@@ -3,12 +3,11 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager
 from functools import partial
-from http import HTTPStatus
 from typing import Final
 
 from fastapi import Request
 
-from pipelines.management.api.problems import ProblemError, tenant_busy
+from pipelines.management.api.problems import server_busy, tenant_busy
 from pipelines.management.api.rights.access import body_reader
 from shared.runtime.concurrency_limit import TenantConcurrencyLimit
 
@@ -32,12 +31,15 @@ class WriteLimits:
 
     def __init__(self) -> None:
         self._writes = TenantConcurrencyLimit(
-            AT_ONCE, OF_TENANT, partial(_busy, _AGAIN_SECONDS), partial(tenant_busy, _AGAIN_SECONDS)
+            AT_ONCE,
+            OF_TENANT,
+            partial(server_busy, "writes", _AGAIN_SECONDS),
+            partial(tenant_busy, _AGAIN_SECONDS),
         )
         self._checks = TenantConcurrencyLimit(
             CHECKS_AT_ONCE,
             CHECKS_OF_TENANT,
-            partial(_busy, _CHECK_SECONDS),
+            partial(server_busy, "writes", _CHECK_SECONDS),
             partial(tenant_busy, _CHECK_SECONDS),
         )
 
@@ -63,10 +65,3 @@ class WriteLimits:
     def check(self, tenant: str) -> AbstractContextManager[None]:
         """A permit for a dry run of many documents."""
         return self._checks.permit(tenant)
-
-
-def _busy(retry_seconds: int) -> ProblemError:
-    """Not 503, which says of a write that it may have been done."""
-    said = "too many writes at once; try again"
-    headers = {"Retry-After": str(retry_seconds)}
-    return ProblemError(HTTPStatus.TOO_MANY_REQUESTS, said, headers=headers)

@@ -18,6 +18,7 @@ from pipelines.management.api.problems import not_found
 from pipelines.management.api.rights.access import Access
 from pipelines.management.api.rights.callers import Caller
 from pipelines.management.api.rights.permissions import Action
+from pipelines.management.api.rights.read_limits import ReadLimits
 from pipelines.management.api.rights.write_limits import WriteLimits
 from pipelines.management.api.rollouts import Rollouts
 from shared.contracts.api_answers.documents import (
@@ -68,12 +69,17 @@ def decoded(kind: type[Any], body: bytes) -> Any:
         raise intent.wrong_body(error) from None
 
 
-def document_routes(
-    documents: Documents, rollouts: Rollouts, access: Access, writes: WriteLimits, body_bytes: int
+def document_routes(  # noqa: PLR0913, PLR0917  # what the routes need
+    documents: Documents,
+    rollouts: Rollouts,
+    access: Access,
+    reads: ReadLimits,
+    writes: WriteLimits,
+    body_bytes: int,
 ) -> APIRouter:
     """The routes."""
     router = APIRouter()
-    _add_reading(router, documents, rollouts, access)
+    _add_reading(router, documents, rollouts, access, reads)
     _add_put(router, documents, access, writes, body_bytes)
     _add_delete(router, documents, access, writes)
     _add_apply(router, documents, access, writes, body_bytes)
@@ -81,12 +87,14 @@ def document_routes(
     return router
 
 
-def _add_reading(router: APIRouter, documents: Documents, rollouts: Rollouts, access: Access) -> None:
-    guard = Depends(access.guard(Action.READ))
+def _add_reading(
+    router: APIRouter, documents: Documents, rollouts: Rollouts, access: Access, reads: ReadLimits
+) -> None:
+    reading = [Depends(access.guard(Action.READ)), Depends(reads.permit, scope="function")]
 
     @router.get(
         _ROOT + "/{kind}",
-        dependencies=[guard],
+        dependencies=reading,
         **route(200, answers=[Page[NewestVersion], Page[NewestSummary]]),
     )
     def listing(
@@ -102,7 +110,7 @@ def _add_reading(router: APIRouter, documents: Documents, rollouts: Rollouts, ac
         items = [views.newest(each, status) for each, status in zip(found, statuses, strict=True)]
         return views.listed(items, following)
 
-    @router.get(_ONE, dependencies=[guard], **route(200, answers=[NewestVersion]))
+    @router.get(_ONE, dependencies=reading, **route(200, answers=[NewestVersion]))
     def document(tenant: str, kind: Kind, name: str) -> Response:
         found = documents.live(tenant, key_of(kind, name))
         (status,) = documents.statuses(tenant, [found])
@@ -111,7 +119,7 @@ def _add_reading(router: APIRouter, documents: Documents, rollouts: Rollouts, ac
 
     @router.get(
         _ONE + "/history",
-        dependencies=[guard],
+        dependencies=reading,
         **route(200, answers=[Page[Version], Page[VersionSummary]]),
     )
     def history(  # noqa: PLR0913  # the parts of the request
@@ -134,7 +142,7 @@ def _add_reading(router: APIRouter, documents: Documents, rollouts: Rollouts, ac
             raise not_found()
         return views.listed(items, following)
 
-    @router.get(_ONE + "/history/{version}", dependencies=[guard], **route(200, answers=[Version]))
+    @router.get(_ONE + "/history/{version}", dependencies=reading, **route(200, answers=[Version]))
     def former(tenant: str, kind: Kind, name: str, version: str) -> Response:
         found = documents.at_version(tenant, key_of(kind, name), requests.version(version))
         return views.json_response(views.version(found))
@@ -235,10 +243,11 @@ def _add_revert(
         body: Annotated[bytes, Depends(writes.body(most), scope="function")],
         request: Request,
         if_match: Head = None,
+        if_none_match: Head = None,
         dry_run: Text = None,
     ) -> Response:
         key, dry = key_of(kind, name), _dry(request, dry_run)
-        asked = requests.condition(if_match, None)
+        asked = requests.condition(if_match, if_none_match)
         wanted = _version(decoded(RevertRequest, body).version)
         former = documents.table.get(tenant, key)
         if former is None:

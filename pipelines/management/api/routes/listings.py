@@ -10,11 +10,14 @@ from pipelines.management.api.documents import Documents
 from pipelines.management.api.rights.access import Access
 from pipelines.management.api.rights.member_store import MemberStore
 from pipelines.management.api.rights.permissions import Action
+from pipelines.management.api.rights.read_limits import ReadLimits
 from shared.contracts.api_answers.documents import NamedVersion, TenantEntry
 from shared.contracts.api_answers.pages import Page
 
 
-def listing_routes(documents: Documents, members: MemberStore, access: Access) -> APIRouter:
+def listing_routes(
+    documents: Documents, members: MemberStore, access: Access, reads: ReadLimits
+) -> APIRouter:
     """The routes."""
     router, table = APIRouter(), documents.table
 
@@ -33,7 +36,7 @@ def listing_routes(documents: Documents, members: MemberStore, access: Access) -
 
     @router.get(
         "/v1/tenants/{tenant}/documents",
-        dependencies=[Depends(access.guard(Action.READ))],
+        dependencies=[Depends(access.guard(Action.READ)), Depends(reads.permit, scope="function")],
         **route(200, answers=[Page[NamedVersion]]),
     )
     def everything(tenant: str, limit: Text = None, cursor: Text = None) -> Response:

@@ -22,7 +22,7 @@ from pipelines.management.api.rights.authentication import Authentication
 from pipelines.management.api.rights.callers import Caller
 from pipelines.management.api.rights.made_access import MadeAccess, MadeAccessFinder
 from pipelines.management.api.rights.member_store import INVITATION_PREFIX, MemberStore, TenantRecord
-from pipelines.management.api.rights.permissions import Action, Role, may_grant
+from pipelines.management.api.rights.permissions import Action, may_grant
 from pipelines.management.api.rights.teams import Member, Membership, NoMemberError, TeamError
 from pipelines.management.api.routes.documents import decoded
 from shared.contracts.api_answers.access import (
@@ -33,6 +33,7 @@ from shared.contracts.api_answers.access import (
     MemberView,
     NewInvitation,
     Redeemed,
+    Role,
 )
 from shared.contracts.api_answers.pages import Page
 from shared.runtime.clock import Clock

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from http import HTTPStatus
 from typing import Annotated, Final
 from urllib.parse import quote
 
@@ -9,7 +10,7 @@ from fastapi import APIRouter, Depends, Query, Response
 
 from pipelines.management.api.declared import Text, route
 from pipelines.management.api.observe_client import ObserveClient
-from pipelines.management.api.problems import NotBegunError, busy, tenant_busy
+from pipelines.management.api.problems import NotBegunError, ProblemError, busy, tenant_busy
 from pipelines.management.api.rights.access import Access
 from pipelines.management.api.rights.permissions import Action
 from shared.contracts.alarms import Alarm
@@ -30,6 +31,9 @@ SEARCHES_OF_TENANT: Final = 1
 _AGAIN_SECONDS: Final = 1
 _SEARCH_AGAIN_SECONDS: Final = 5
 
+_MOST_BYTES: Final = 1_024
+"""Of a parameter: observe has none that is as long, and a client of HTTP takes no very long addresses."""
+
 _ROOT: Final = "/v1/tenants/{tenant}/meter"
 Ask = Callable[[str, str, Mapping[str, str | None]], bytes]
 """Asks observe about a tenant: a path, and parameters."""
@@ -46,6 +50,8 @@ def meter_routes(observe: ObserveClient, access: Access) -> APIRouter:
     )
 
     def passed_on(ask: Ask, tenant: str, path: str, query: Mapping[str, str | None]) -> Response:
+        for name, text in query.items():
+            _refuse_long(name, text or "")
         with limit.permit(tenant):
             return Response(ask(tenant, path, query), media_type="application/json")
 
@@ -66,11 +72,11 @@ def meter_routes(observe: ObserveClient, access: Access) -> APIRouter:
 
     @router.get(_ROOT + "/minutes/{minute}", **route(200, answers=[MinuteCard]))
     def minute(tenant: str, minute: str) -> Response:
-        return answer(tenant, f"/v1/minutes/{quote(minute, safe='')}")
+        return answer(tenant, f"/v1/minutes/{_step('minute', minute)}")
 
     @router.get(_ROOT + "/days/{day}", **route(200, answers=[DayCard]))
     def day(tenant: str, day: str) -> Response:
-        return answer(tenant, f"/v1/days/{quote(day, safe='')}")
+        return answer(tenant, f"/v1/days/{_step('day', day)}")
 
     @router.get(_ROOT + "/calendar", **route(200, answers=[list[DayMark]]))
     def calendar(tenant: str, days: Text = None) -> Response:
@@ -90,11 +96,24 @@ def meter_routes(observe: ObserveClient, access: Access) -> APIRouter:
 
     @router.get(_ROOT + "/events/{event_id:path}", **route(200, answers=[EventSearch]))
     def event(tenant: str, event_id: str, since: Text = None) -> Response:
+        path = f"/v1/events/{_step('event_id', event_id)}"
         with searches.permit(tenant):
-            path = f"/v1/events/{quote(event_id, safe='')}"
             return passed_on(observe.search, tenant, path, {"since": since})
 
     return router
+
+
+def _step(name: str, text: str) -> str:
+    """A parameter as a step of a path; `.` and `..` would be another path."""
+    _refuse_long(name, text)
+    if text in (".", ".."):
+        raise ProblemError(HTTPStatus.BAD_REQUEST, f"{name}: it cannot be {text!r}")
+    return quote(text, safe="")
+
+
+def _refuse_long(name: str, text: str) -> None:
+    if len(text.encode()) > _MOST_BYTES:
+        raise ProblemError(HTTPStatus.BAD_REQUEST, f"{name}: give at most {_MOST_BYTES:,} bytes")
 
 
 def _searching() -> NotBegunError:

@@ -15,13 +15,13 @@ from pipelines.management.api.rights.access import Access, Guard, body_reader
 from pipelines.management.api.rights.audit import AuditLog, AuditRow
 from pipelines.management.api.rights.authentication import Authentication
 from pipelines.management.api.rights.callers import Caller
-from pipelines.management.api.rights.permissions import Action, Role, may_grant
+from pipelines.management.api.rights.permissions import Action, may_grant
 from pipelines.management.api.rights.teams import Membership
 from pipelines.management.api.rights.token_store import TokensFullError, TokenStore
 from pipelines.management.api.rights.write_limits import WriteLimits
 from pipelines.management.api.routes.documents import decoded
 from pipelines.management.api.source_keys import SourceKeys
-from shared.contracts.api_answers.access import Identity, NewKey, NewToken, TokenView
+from shared.contracts.api_answers.access import Identity, NewKey, NewToken, Role, TokenView
 from shared.contracts.api_answers.pages import Page
 from shared.contracts.write_keys import WriteKey
 from shared.runtime.clock import Clock

@@ -6,10 +6,10 @@ from typing import Final
 from fastapi import Request, Response
 from nicegui import Client, ui
 
-from pipelines.management.console.letters import query_of
+from pipelines.management.console.dead_letter_query import query_of
+from pipelines.management.console.pages.dead_letter_list import show_letters
+from pipelines.management.console.pages.dead_letter_view import show_letter
 from pipelines.management.console.pages.frame import LETTERS
-from pipelines.management.console.pages.letter_list import show_letters
-from pipelines.management.console.pages.letter_view import show_letter
 from pipelines.management.console.pages.live import show_live
 from pipelines.management.console.pages.visit import Shown, Visit
 from pipelines.management.console.signing_in.sign_in import HOME

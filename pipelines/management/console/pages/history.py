@@ -5,7 +5,7 @@ from functools import partial
 from nicegui import ui
 
 from pipelines.management.console import formatting
-from pipelines.management.console.api_client import Document, ProblemError
+from pipelines.management.console.api_client import NEW, Document, ProblemError, if_match
 from pipelines.management.console.forms.yaml_text import difference
 from pipelines.management.console.html import Markup, tag
 from pipelines.management.console.observe_client import UnreachableError
@@ -19,7 +19,7 @@ class History:
     """The panel; `versions` are those of a page, newest first, `newest` is the newest of all."""
 
     def __init__(
-        self, visit: Visit, kind: str, name: str, versions: list[VersionSummary], newest: int
+        self, visit: Visit, kind: str, name: str, versions: list[VersionSummary], newest: VersionSummary
     ) -> None:
         self._visit, self._kind, self._name = visit, kind, name
         self._versions = {each.version: each for each in versions}
@@ -28,7 +28,7 @@ class History:
             write(tag("p", "No older versions.", class_="empty"))
             return
         pickable(self._revert).content = self._table(versions)
-        numbers = list(dict.fromkeys([newest, *self._versions]))
+        numbers = list(dict.fromkeys([newest.version, *self._versions]))
         if len(numbers) > 1:
             self._draw_difference(numbers, list(self._versions))
 
@@ -69,7 +69,7 @@ class History:
         return table("versions", titles, [self._row(each, may) for each in versions])
 
     def _row(self, each: VersionSummary, may: bool) -> Markup:
-        former = each.version != self._newest
+        former = each.version != self._newest.version
         back = tag(
             "button", "Revert to this …", type="button", class_="pick", data_pick=each.version,
             aria_label=f"Revert to version {each.version}",
@@ -93,7 +93,8 @@ class History:
         if not await agreed(f"Revert {self._name} to version {wanted}?", text, "Revert"):
             return
         account, tenant = self._visit.account, self._visit.tenant
-        if await self._visit.change(account.revert(tenant, self._kind, self._name, wanted, self._newest)):
+        seen = NEW if self._newest.deleted else if_match(self._newest.version)
+        if await self._visit.change(account.revert(tenant, self._kind, self._name, wanted, seen)):
             ui.navigate.to(self._visit.address(self._kind, self._name, "history"))  # the newest is there
 
 

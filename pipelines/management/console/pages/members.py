@@ -15,13 +15,13 @@ from pipelines.management.console.pages.visit import Desk, Shown, Visit, refusal
 from pipelines.management.console.panels.base import pickable, table, write
 from pipelines.management.console.signing_in.invitations import invitation_link
 from pipelines.management.console.signing_in.sign_in import HOME
-from shared.contracts.api_answers.access import InvitationView, LeftAccess, MemberView
+from shared.contracts.api_answers.access import InvitationView, LeftAccess, MemberView, Role
 
 _SECONDS: Final = 30.0
 _ROLES: Final = {
-    "viewer": "viewer: reads",
-    "editor": "editor: also writes documents and keys",
-    "owner": "owner: also handles members and tokens",
+    Role.VIEWER.value: "viewer: reads",
+    Role.EDITOR.value: "editor: also writes documents and keys",
+    Role.OWNER.value: "owner: also handles members and tokens",
 }
 _DAYS: Final = 7
 _MOST_DAYS: Final = 30
@@ -65,7 +65,7 @@ class Members:
             self._label = ui.input("Who it is for").props(
                 "outlined dense maxlength=100 data-testid=invite-label"
             )
-            self._role = _roles("viewer").props("data-testid=invite-role")
+            self._role = _roles(Role.VIEWER.value).props("data-testid=invite-role")
             self._days = ui.number("Days", value=_DAYS, min=1, max=_MOST_DAYS).props(
                 "outlined dense data-testid=invite-days"
             )

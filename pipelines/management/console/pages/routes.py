@@ -31,7 +31,7 @@ from pipelines.management.console.pages.rollout import RolloutPanel
 from pipelines.management.console.pages.sides import add_sides_page
 from pipelines.management.console.pages.try_panel import TryPanel
 from pipelines.management.console.pages.visit import KINDS, Build, Desk, Shown, Visit, refusal
-from pipelines.management.console.panels.base import write
+from pipelines.management.console.panels.base import empty, write
 from pipelines.management.console.plain_page import failure_page
 from pipelines.management.console.session import COOKIE
 from pipelines.management.console.signing_in.page_guard import instead
@@ -113,9 +113,9 @@ def _add_documents(shown: Shown) -> None:
     @ui.page(HOME + "/{tenant}/{kind}/{name}", title="hifi: document", response_timeout=_SECONDS)
     async def document(request: Request, tenant: str, kind: str, name: str) -> Response | None:
         async def build(visit: Visit) -> Callable[[], object]:
-            return (
-                await _new(visit, _known(kind)) if name == NEW else await _document(visit, _known(kind), name)
-            )
+            if name == NEW:
+                return await _new(visit, _known(kind))
+            return await _document_or_deletion(visit, _known(kind), name)
 
         return await shown(request, tenant, kind, build)
 
@@ -163,6 +163,23 @@ async def _new(visit: Visit, kind: str) -> Callable[[], object]:
     return draw
 
 
+async def _document_or_deletion(visit: Visit, kind: str, name: str) -> Callable[[], object]:
+    """The page of a document, or the way to the history of one that was deleted."""
+    try:
+        return await _document(visit, kind, name)
+    except ProblemError as error:
+        if error.status != HTTPStatus.NOT_FOUND:
+            raise
+        await visit.account.history(visit.tenant, kind, name, "", limit="1")  # 404 as well if it never was
+
+    def draw() -> None:
+        with ui.element("section").classes("card span-12"):
+            write(trail((kind.title(), visit.address(kind)), (name, "")))
+            write(empty("It was deleted.", history_button(visit, kind, name)))
+
+    return draw
+
+
 async def _document(visit: Visit, kind: str, name: str) -> Callable[[], object]:
     stored = await visit.account.document(visit.tenant, kind, name)
     choices = await _choices(visit, kind)
@@ -200,7 +217,7 @@ async def _history(visit: Visit, kind: str, name: str, cursor: str) -> Callable[
         with ui.element("section").classes("card span-12"):
             steps = ((kind.title(), visit.address(kind)), (name, visit.address(kind, name)), ("History", ""))
             write(trail(*steps))
-            History(visit, kind, name, page.items, first.items[0].version)
+            History(visit, kind, name, page.items, first.items[0])
             further(visit.address(kind, name, "history"), page.next, "Older")
 
     return draw

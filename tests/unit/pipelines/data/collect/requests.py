@@ -1,7 +1,7 @@
 """collect's application on an event loop of the test: a configuration in memory, and records go to a list."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -83,7 +83,7 @@ class Request:
         }
         await app(scope, self._pieces.get, self._answer)
 
-    async def _answer(self, message: dict[str, Any]) -> None:
+    async def _answer(self, message: MutableMapping[str, Any]) -> None:
         self.status = message.get("status", self.status)
         self.body += message.get("body", b"")
 

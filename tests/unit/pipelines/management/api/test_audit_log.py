@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from pipelines.management.api.rights.audit import AuditLog, AuditRow, row_of
 from pipelines.management.api.rights.callers import Caller
-from pipelines.management.api.rights.permissions import Role
+from shared.contracts.api_answers.access import Role
 from tests.harness.waiting import eventually
 
 LONG_ENOUGH = 0.5

@@ -32,5 +32,5 @@ def test_what_is_refused_for_want_of_a_turn_has_read_no_pipes() -> None:
 
     with letters.turn("busy"), letters.turn("busy"):
         assert OF_TENANT == 2
-        played(app_over(table, letters=letters), scene)
+        played(app_over(table, dead_letters=letters), scene)
     assert table.reads == 0

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.management.api.rights.made_access import makers_last
-from pipelines.management.api.rights.permissions import Role
 from pipelines.management.api.rights.teams import Invitation, NoMemberError
 from pipelines.management.api.rights.token_index import TokenIndex
 from pipelines.management.api.rights.token_store import TokenStore
 from pipelines.management.api.rights.tokens import TOKENS, Token, new_token
+from shared.contracts.api_answers.access import Role
 from shared.dynamodb.client import StoreError
 from tests.unit.pipelines.management.api.rights.test_token_store import NOW, Items
 from tests.unit.pipelines.management.api.whole_app import Client, app_over, played

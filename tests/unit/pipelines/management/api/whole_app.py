@@ -16,8 +16,8 @@ from pipelines.management.api.observe_client import ObserveClient
 from pipelines.management.api.rights.access import Access
 from pipelines.management.api.rights.audit import AuditLog, AuditRow
 from pipelines.management.api.rights.callers import Caller
-from pipelines.management.api.rights.permissions import Role
 from pipelines.management.api.rights.rate_limits import RateLimits
+from shared.contracts.api_answers.access import Role
 from shared.contracts.egress_policy import EgressPolicy
 
 SECONDS: Final = 120.0
@@ -92,7 +92,7 @@ def app_over(table: Any = None, **parts: Any) -> FastAPI:
         "audit": AuditLog(rows),
         "observe": ObserveClient(None),
         "sides": nothing,
-        "letters": nothing,
+        "dead_letters": nothing,
         "tails": nothing,
         "metrics": Metrics(),
         "answers": lambda: True,

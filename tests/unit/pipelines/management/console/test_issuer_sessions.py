@@ -79,6 +79,15 @@ def test_a_session_ends_when_the_issuer_renews_no_more_and_waits_while_it_is_awa
     assert asyncio.run(sessions.renewed(mine.id)) is None and sessions.find(mine.id) is None
 
 
+def test_while_the_issuer_is_away_a_token_serves_until_its_end(issuer: Issuer, sessions: Sessions) -> None:
+    mine = sessions.begin("t300", ANN, signed_in(300))
+    issuer.now, issuer.fails = 299_999, ProviderAwayError("away")
+    assert asyncio.run(sessions.renewed(mine.id)) == mine
+    issuer.now = 300_000
+    with pytest.raises(ProviderAwayError):
+        asyncio.run(sessions.renewed(mine.id))
+
+
 def test_without_a_refresh_token_a_session_ends_with_its_token(issuer: Issuer, sessions: Sessions) -> None:
     mine = sessions.begin("t300", ANN, signed_in(300, None))
     issuer.now = 299_000

@@ -8,8 +8,9 @@ from fastapi.testclient import TestClient
 from pipelines.management.api.problems import ProblemError
 from pipelines.management.api.rights.access import Access
 from pipelines.management.api.rights.callers import Caller
-from pipelines.management.api.rights.permissions import Action, Role
+from pipelines.management.api.rights.permissions import Action
 from pipelines.management.api.rights.rate_limits import RateLimits
+from shared.contracts.api_answers.access import Role
 
 
 class Bearers:

@@ -3,7 +3,7 @@
 import pytest
 
 from pipelines.management.api.rights.callers import ClaimNames, person_id, person_of, roles_of, shown_label
-from pipelines.management.api.rights.permissions import Role
+from shared.contracts.api_answers.access import Role
 
 NAMES = ClaimNames(label="email", tenant="t", role="r")
 CLAIMS = {"iss": "https://i.example", "sub": "u1", "exp": 100.5}

@@ -2,7 +2,8 @@
 
 import pytest
 
-from pipelines.management.api.rights.permissions import Action, Role, Verdict, may, may_grant
+from pipelines.management.api.rights.permissions import Action, Verdict, may, may_grant
+from shared.contracts.api_answers.access import Role
 
 ROWS = {
     Role.VIEWER: {Action.KNOW, Action.READ},

@@ -3,7 +3,6 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.management.api.rights.permissions import Role
 from pipelines.management.api.rights.teams import (
     MOST_MEMBERS,
     Member,
@@ -15,6 +14,7 @@ from pipelines.management.api.rights.teams import (
     with_role,
     without,
 )
+from shared.contracts.api_answers.access import Role
 
 ROLES = st.sampled_from([Role.VIEWER, Role.EDITOR, Role.OWNER])
 IDS = st.sampled_from("abcd")

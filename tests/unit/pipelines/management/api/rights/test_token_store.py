@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from pipelines.management.api.rights.permissions import Role
 from pipelines.management.api.rights.token_index import MIGRATION, MIGRATIONS, TokenIndex
 from pipelines.management.api.rights.token_store import (
     MOST_FORGOTTEN,
@@ -17,6 +16,7 @@ from pipelines.management.api.rights.token_store import (
     write_first_token,
 )
 from pipelines.management.api.rights.tokens import DAY_MS, TOKENS, Token, new_token
+from shared.contracts.api_answers.access import Role
 from shared.dynamodb.client import StoreError
 
 NOW = 10 * DAY_MS

@@ -3,8 +3,8 @@
 from nicegui import ui
 
 from pipelines.management.console import formatting
+from pipelines.management.console.dead_letter_query import CONDITIONS, LetterQuery
 from pipelines.management.console.html import Markup, joined, tag
-from pipelines.management.console.letters import CONDITIONS, LetterQuery
 from pipelines.management.console.pages.frame import LETTERS, button, trail
 from pipelines.management.console.pages.replay import replayed
 from pipelines.management.console.pages.visit import Visit
