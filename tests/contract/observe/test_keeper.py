@@ -149,12 +149,17 @@ def test_minutes_of_a_recreated_ledger_do_not_come_back_later(store_url: str) ->
 
 def test_an_old_minute_that_is_open_changes_no_card_at_each_look(store_url: str) -> None:
     """Its day stays in memory: without it every loss would be new, and be counted again."""
-    meter = Meter(store_url)
-    meter.enter(ledger(1)[:3])  # no receipts yet
+    meter, whole = Meter(store_url), ledger(1)
+    meter.enter(whole[:3])  # no receipts yet
     assert meter.keeper.save()
     meter.keeper.forget(FIRST + 5 * 1_440)
     assert meter.board.open_minutes == 2
-    assert meter.days.take(meter.board.judge(ReadProgress(marks={}, read_to_ms=NEVER), NEVER)) == []
+    progress = ReadProgress(marks={}, read_to_ms=NEVER)
+    assert meter.days.take(meter.board.judge(progress, NEVER)) == []
+    meter.position = 3
+    meter.read(whole)
+    changes = meter.days.take(meter.board.judge(progress, NEVER))
+    assert [change.before is not None for change in changes] == [True] * 3
 
 
 def test_the_cards_that_alarms_look_at_are_there_after_a_restart(store_url: str) -> None:

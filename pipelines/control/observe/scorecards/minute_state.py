@@ -31,6 +31,9 @@ class MinuteTracker:
         self.touched: list[JudgedMinute] = []
         """Minutes judged by the last call of `judge`."""
 
+        self._through: dict[MinuteKey, int] = {}
+        """Version (`MinuteState.through`) of the state that was judged last."""
+
         self._settle_ms = settle_ms
         self._open: set[MinuteKey] = set()
         self._unsaved: set[MinuteKey] = set()
@@ -49,7 +52,7 @@ class MinuteTracker:
         self._open.update(self.ledger.minutes)
 
     def judge(self, passed: ReadProgress, now_ms: int) -> list[MinuteCard]:
-        """Judge minutes that changed or may change with time; returns their cards."""
+        """Judge minutes that changed or may change with time; returns the cards of those that did change."""
         self.ledger.read_to_ms = passed.read_to_ms
         self._open.update(self._changed())
         judged = {key: self._judgement(key, passed, now_ms) for key in sorted(self._open)}
@@ -74,26 +77,29 @@ class MinuteTracker:
     def _enter(self, judged: Mapping[MinuteKey, Judgement]) -> list[MinuteCard]:
         keys = list(judged)
         self._open.difference_update(keys)
-        for key, judgement in judged.items():
-            self._note(key, judgement)
+        changed = [key for key, judgement in judged.items() if self._note(key, judgement)]
         self.touched = [self.judged[key] for key in keys]
         self._changed()
-        minutes = {minute for _, minute in keys}
-        return [self._card(key) for key in keys] + [self._total(minute) for minute in sorted(minutes)]
+        minutes = {minute for _, minute in changed}
+        return [self._card(key) for key in changed] + [self._total(minute) for minute in sorted(minutes)]
 
     def _changed(self) -> set[MinuteKey]:
         keys = {(state.tenant, state.minute) for state in self.ledger.dirty()}
         self._unsaved |= keys
         return keys
 
-    def _note(self, key: MinuteKey, judgement: Judgement) -> None:
+    def _note(self, key: MinuteKey, judgement: Judgement) -> bool:
+        """Keep a judgement; whether anything on its card may have changed."""
         state, found = self.ledger.minutes[key], self.findings.get(key, _NOTHING)
+        before = (self._through.get(key), self.judged.get(key))
         self.ledger.note(judgement)
         self.judged[key] = JudgedMinute(state, judgement, found.named)
+        self._through[key] = state.through
         self._tenants.setdefault(key[1], set()).add(key[0])
         self._fresh.add(key)
         if not judgement.final:
             self._open.add(key)
+        return before != (self._through[key], self.judged[key])
 
     def _judgement(self, key: MinuteKey, passed: ReadProgress, now_ms: int) -> Judgement:
         counts = self.findings.get(key, _NOTHING).counts
@@ -174,6 +180,7 @@ class MinuteTracker:
         for state in self.ledger.forget(before_minute, keys):
             key = (state.tenant, state.minute)
             self.judged.pop(key, None)
+            self._through.pop(key, None)
             self.findings.pop(key, None)
             self._asked.pop(key, None)
             self._fresh.discard(key)
