@@ -1,5 +1,6 @@
 """Every minute in memory: its state, judgement and card. No I/O."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Final
@@ -38,6 +39,9 @@ class MinuteTracker:
         self._open: set[MinuteKey] = set()
         self._unsaved: set[MinuteKey] = set()
         self._asked: dict[MinuteKey, Asked] = {}
+        self._reading: Counter[MinuteKey] = Counter()
+        """How many of its plans were given and not yet answered, by `found` or `ask_again`."""
+
         self._fresh: set[MinuteKey] = set()
         """Judged since `plans` was called."""
 
@@ -128,7 +132,10 @@ class MinuteTracker:
         return (self.judged[key] for key in self._open if key in self.judged)
 
     def plans(self) -> Iterator[tuple[MinuteKey, ReadPlan]]:
-        """Read plans for events to be named; each plan is given once per state of its minute."""
+        """Read plans for events to be named; each plan is given once per state of its minute.
+
+        A minute stays in memory until each of its plans is answered.
+        """
         for key in sorted(self._fresh):
             state, judgement, _ = self.judged[key]
             wanted = read_plan(state, judgement)
@@ -138,6 +145,7 @@ class MinuteTracker:
             asked: Asked = (wanted.wanted, wanted.recounted, wanted.copied, _version(state, wanted))
             if asked != self._asked.get(key):
                 self._asked[key] = asked
+                self._reading[key] += 1
                 yield key, wanted
         self._fresh.clear()
 
@@ -148,6 +156,7 @@ class MinuteTracker:
 
     def found(self, key: MinuteKey, found: Identified) -> bool:
         """Apply what was read; False if the minute is no longer in memory."""
+        self._answered(key)
         if key not in self.ledger.minutes:
             return False
         self._new.add(key)
@@ -157,8 +166,13 @@ class MinuteTracker:
 
     def ask_again(self, key: MinuteKey) -> None:
         """Plan the reading of a minute again, after it failed."""
+        self._answered(key)
         self._asked.pop(key, None)
-        self._open.add(key)
+        if key in self.ledger.minutes:
+            self._open.add(key)
+
+    def _answered(self, key: MinuteKey) -> None:
+        self._reading -= Counter((key,))  # a count of 0 is left out
 
     def unsaved(self) -> list[MinuteState]:
         """States that changed since the last call, those that were not judged since among them.
@@ -170,8 +184,8 @@ class MinuteTracker:
         return [self.ledger.minutes[key] for key in sorted(keys) if key in self.ledger.minutes]
 
     def forgettable(self, before_minute: int) -> list[MinuteKey]:
-        """Earlier minutes that are settled and stored for every tenant."""
-        busy = {minute for _, minute in self._open | self._unsaved}
+        """Earlier minutes that are settled, read and stored for every tenant."""
+        busy = {minute for _, minute in self._open | self._unsaved | self._reading.keys()}
         old = (minute for minute in self._tenants if minute < before_minute and minute not in busy)
         return [(tenant, minute) for minute in sorted(old) for tenant in sorted(self._tenants[minute])]
 

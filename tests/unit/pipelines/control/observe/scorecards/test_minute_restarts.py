@@ -156,3 +156,14 @@ def test_lost_events_keep_their_ids_when_they_are_read_again_and_their_records_h
         tracker, _ = restarted(tracker)
         tracker.begin(findings)
         judged(tracker, world.passed())
+
+
+def test_a_reading_that_fails_after_its_minute_was_dropped_ends_nothing() -> None:
+    world = World(lost={(Stage.EVENTS, "", "gone")}).send(["gone", *IDS])
+    tracker = tracked(world)
+    judged(tracker, world.passed())
+    ((key, plan),) = tracker.plans()
+    tracker.forget(MINUTE + 1, [key])
+    tracker.ask_again(key)
+    assert tracker.judge(world.passed(), LATER) == []
+    assert not tracker.found(key, find(plan, world.seen()))
