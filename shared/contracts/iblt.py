@@ -7,6 +7,7 @@ it from its other cells may reveal more, until all are known or too many remain.
 """
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -31,24 +32,27 @@ _ROWS: Final = 3
 
 
 class Iblt:
-    """Additive cells: `cells` is an array of three rows (count, hash sum, check sum) of CELLS columns."""
+    """Additive cells: `cells` is an array of three rows (count, hash sum, check sum) of CELLS columns.
 
-    __slots__ = ("cells",)
+    The array is read-only from then on, because `decode` remembers what it found: an answer takes tens of
+    milliseconds, and a minute with waiting events is asked for it every few seconds.
+    """
 
     def __init__(self, cells: NDArray[np.uint64] | None = None) -> None:
         self.cells = np.zeros((_ROWS, CELLS), np.uint64) if cells is None else cells
+        self.cells.flags.writeable = False
 
     @classmethod
     def of(cls, hashes: Hashes) -> "Iblt":
         """The sketch of these hashes, each as often as it occurs."""
-        sketch = cls()
+        cells = np.zeros((_ROWS, CELLS), np.uint64)
         checks = _mixed(hashes ^ _CHECK)
         one = np.uint64(1)
         for positions in _positions(hashes):
-            np.add.at(sketch.cells[0], positions, one)
-            np.add.at(sketch.cells[1], positions, hashes)
-            np.add.at(sketch.cells[2], positions, checks)
-        return sketch
+            np.add.at(cells[0], positions, one)
+            np.add.at(cells[1], positions, hashes)
+            np.add.at(cells[2], positions, checks)
+        return cls(cells)
 
     @classmethod
     def unpack(cls, packed: bytes) -> "Iblt":
@@ -72,7 +76,7 @@ class Iblt:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Iblt) and bool((self.cells == other.cells).all())
 
-    __hash__ = None  # type: ignore[assignment]  # it changes
+    __hash__ = None  # type: ignore[assignment]  # it is compared, and never a key
 
     @property
     def empty(self) -> bool:
@@ -86,6 +90,10 @@ class Iblt:
 
     def decode(self) -> Mapping[int, int] | None:
         """How often each hash remains (negative: how often it is missing); None if too many remain."""
+        return self._decoded
+
+    @cached_property
+    def _decoded(self) -> Mapping[int, int] | None:
         cells = self.cells.copy()
         found: dict[int, int] = {}
         pending = [int(at) for at in np.flatnonzero(cells.any(axis=0))]

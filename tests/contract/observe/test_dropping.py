@@ -3,8 +3,13 @@
 import pytest
 
 from pipelines.control.observe.dynamodb import Store
+from pipelines.control.observe.verdicts.event_identification import find
+from pipelines.control.observe.verdicts.event_resolver import EventResolver
+from shared.contracts.ledger import Stage
 from shared.contracts.scorecard import ALL_TENANTS, MinuteCard
 from tests.contract.observe.meter import FIRST, NEVER, Meter, ledger
+from tests.unit.pipelines.control.observe.judged import hop, ids
+from tests.unit.pipelines.control.observe.world import LATER, MINUTE, MINUTE_START, TENANT, Event, World
 
 pytestmark = pytest.mark.usefixtures("small_batches")
 
@@ -91,3 +96,85 @@ def test_late_events_do_not_restart_a_minute_that_was_dropped_just_before_the_pr
     again.enter([*whole, late])
     assert again.keeper.save()
     assert again.known() == before
+
+
+def losing(lost: int, doubled: int) -> World:
+    """ingest lost some events of a minute, and doubled others."""
+    events = [f"e{at}" for at in range(lost + doubled + 1)]
+    return World(
+        lost={(Stage.EVENTS, "", each) for each in events[:lost]},
+        doubled={(Stage.EVENTS, "", each) for each in events[lost : lost + doubled]},
+    ).send(events)
+
+
+def entered(meter: Meter, world: World) -> None:
+    """The world's records are applied and judged."""
+    for offset, found in enumerate(world.ranges()):
+        meter.board.ledger.apply(found, offset, MINUTE_START + 60_000)
+    look(meter, world)
+
+
+def look(meter: Meter, world: World) -> None:
+    meter.days.take(meter.board.judge(world.passed(), LATER))
+    meter.keeper.load()
+
+
+@pytest.mark.parametrize(("lost", "doubled"), [(3, 0), (10, 600)], ids=["named", "counted, then named"])
+def test_a_minute_stays_until_the_records_that_its_verdict_needs_are_read(
+    store_url: str, lost: int, doubled: int
+) -> None:
+    """However old it is: after an outage of the meter many become final at once, and are read one by one."""
+    meter, world = Meter(store_url), losing(lost, doubled)
+    entered(meter, world)
+    while plans := list(meter.board.plans()):
+        assert meter.keeper.save()
+        meter.keeper.forget(MINUTE + 1)
+        for key, plan in plans:
+            assert meter.board.found(key, find(plan, world.seen()))
+        look(meter, world)
+    assert meter.keeper.save()
+    (card,) = meter.tables.cards(TENANT, MINUTE, MINUTE)
+    assert (card.lost, ids(hop(card, "ingest"), 1)) == (lost, {f"e{at}" for at in range(lost)})
+    meter.keeper.forget(MINUTE + 1)
+    assert list(meter.tables.states()) == []
+
+
+def test_a_minute_stays_while_a_second_reading_of_it_is_under_way(store_url: str) -> None:
+    """More was lost after the first one was asked for."""
+    meter, world = Meter(store_url), losing(1, 0)
+    entered(meter, world)
+    ((key, first),) = meter.board.plans()
+    place, end = ("collected", 0), world.ends["collected", 0]
+    world.topics[place].append([Event(Stage.COLLECTED, "web", "late")])
+    meter.board.ledger.apply(world.tallied(place, end, end + 1), 100, MINUTE_START + 60_000)
+    look(meter, world)
+    ((_, second),) = meter.board.plans()
+    assert meter.board.found(key, find(first, world.seen()))
+    look(meter, world)
+    assert list(meter.board.plans()) == []
+    assert meter.keeper.save()
+    meter.keeper.forget(MINUTE + 1)
+    assert meter.board.found(key, find(second, world.seen()))
+    look(meter, world)
+    assert meter.keeper.save()
+    (card,) = meter.tables.cards(TENANT, MINUTE, MINUTE)
+    assert ids(hop(card, "ingest"), 1) == {"e0", "late"}
+
+
+def test_a_minute_of_which_nothing_can_be_read_is_dropped(store_url: str) -> None:
+    """It has more records than may be read at once: the resolver answers that at once."""
+    meter, world = Meter(store_url), losing(3, 0)
+    resolver = EventResolver("nowhere:9092", "test", most=0)
+    entered(meter, world)
+    for key, plan in meter.board.plans():
+        resolver.ask(key, plan)
+    for key, found in resolver.answers():
+        assert found is not None
+        assert meter.board.found(key, found)
+    look(meter, world)
+    assert list(meter.board.plans()) == []
+    assert meter.keeper.save()
+    (card,) = meter.tables.cards(TENANT, MINUTE, MINUTE)
+    assert card.lost == 3
+    meter.keeper.forget(MINUTE + 1)
+    assert list(meter.tables.states()) == []

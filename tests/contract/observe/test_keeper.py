@@ -94,6 +94,29 @@ def test_late_events_do_not_restart_a_dropped_minute(store_url: str) -> None:
 
 
 @pytest.mark.parametrize("killed", [False, True])
+def test_a_clock_that_was_ahead_for_one_look_hides_no_minute_that_comes_later(
+    store_url: str, killed: bool
+) -> None:
+    """Only what was dropped is over: minutes that had no events yet were not."""
+    meter, whole = Meter(store_url), ledger(6)
+    meter.enter(whole[:8])  # two minutes
+    assert meter.keeper.save()
+    meter.keeper.forget(FIRST + 1_440)  # a day ahead
+    assert meter.board.ledger.minutes == {}
+    assert meter.keeper.save()
+    meter.position = 8
+    if killed:
+        meter = Meter(store_url)
+    late = ledger(2)[7]
+    late.start, late.end = 100, 101
+    meter.enter([*whole, late])
+    assert meter.keeper.save()
+    cards, day, _ = meter.known()
+    assert [(card.delivered, card.lost) for card in cards] == [(5, 0)] * 6
+    assert day is not None and day.total == 30
+
+
+@pytest.mark.parametrize("killed", [False, True])
 @pytest.mark.parametrize("failures", [(1, 4), pytest.param(range(8), marks=pytest.mark.proof)])
 def test_a_store_that_fails_in_the_middle_loses_nothing(
     store_url: str, killed: bool, failures: Iterable[int]
@@ -149,12 +172,17 @@ def test_minutes_of_a_recreated_ledger_do_not_come_back_later(store_url: str) ->
 
 def test_an_old_minute_that_is_open_changes_no_card_at_each_look(store_url: str) -> None:
     """Its day stays in memory: without it every loss would be new, and be counted again."""
-    meter = Meter(store_url)
-    meter.enter(ledger(1)[:3])  # no receipts yet
+    meter, whole = Meter(store_url), ledger(1)
+    meter.enter(whole[:3])  # no receipts yet
     assert meter.keeper.save()
     meter.keeper.forget(FIRST + 5 * 1_440)
     assert meter.board.open_minutes == 2
-    assert meter.days.take(meter.board.judge(ReadProgress(marks={}, read_to_ms=NEVER), NEVER)) == []
+    progress = ReadProgress(marks={}, read_to_ms=NEVER)
+    assert meter.days.take(meter.board.judge(progress, NEVER)) == []
+    meter.position = 3
+    meter.read(whole)
+    changes = meter.days.take(meter.board.judge(progress, NEVER))
+    assert [change.before is not None for change in changes] == [True] * 3
 
 
 def test_the_cards_that_alarms_look_at_are_there_after_a_restart(store_url: str) -> None:

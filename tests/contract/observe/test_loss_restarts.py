@@ -39,3 +39,24 @@ def test_a_loss_in_an_old_minute_is_an_alarm_also_after_a_restart(
     again = start(**settings)
     looked(again)
     assert [each["id"] for each in again.get("/v1/alarms?tenant=acme&open=true")] == [alarm["id"]]
+
+
+def test_old_minutes_that_become_final_together_are_dropped_once_their_losses_are_named(
+    topics: str, start: Start, store_url: str
+) -> None:
+    """After an outage of the meter: the records of a minute are read one after the other."""
+    first, side = recent() - 25 * 60, Side(topics)
+    minutes = range(first, first + 8)
+    for at, minute in enumerate(minutes):
+        side.collected([f"lost-{at}", f"kept-{at}"], minute)
+        side.each(Topic.EVENTS, [f"kept-{at}"], minute)
+        side.outbound([f"kept-{at}"], minute, "p")
+        side.receipt([f"kept-{at}"], minute, "p")
+    side.read()
+    side.audit()
+    observe, store = start(keep_hours="1"), Store("hifi-meter", store_url)
+    eventually(lambda: observe.card(minutes[-1])["lost"] == 1)
+    eventually(lambda: not list(store.query("state")), 120, "the minutes are not dropped")
+    hops = [hop for minute in minutes for hop in observe.card(minute)["hops"]]
+    named = [event["id"] for hop in hops for event in hop.get("named", [])]
+    assert named == [f"lost-{at}" for at in range(len(minutes))]

@@ -195,8 +195,8 @@ class LedgerState:
 
         Later tallies of a dropped minute, such as of a dead letter replayed after days, are ignored.
         """
-        self._floor = max(self._floor, before_minute)
         keys = [key for key in final if key[1] < before_minute and key in self.minutes]
+        self._floor = floor_after(self._floor, keys)
         self._dirty.difference_update(keys)
         return [self.minutes.pop(key) for key in keys]
 
@@ -207,6 +207,14 @@ class LedgerState:
         self.read_to_ms = position.read_to_ms or _settled_to_ms(self.minutes.values())
         self._next, self._floor = position.offset, position.floor
         self._parts, self._dirty = {}, set()
+
+
+def floor_after(floor: int, dropped: Iterable[MinuteKey]) -> int:
+    """`LedgerPosition.floor` once these minutes are dropped as well.
+
+    No minute after them: once a clock that is ahead is set back, their events would be left out.
+    """
+    return max([floor, *(minute + 1 for _, minute in dropped)])
 
 
 def _recreated(found: Range, known: TalliedUpTo) -> bool:

@@ -1,5 +1,6 @@
 """Every minute in memory: its state, judgement and card. No I/O."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Final
@@ -31,10 +32,16 @@ class MinuteTracker:
         self.touched: list[JudgedMinute] = []
         """Minutes judged by the last call of `judge`."""
 
+        self._through: dict[MinuteKey, int] = {}
+        """Version (`MinuteState.through`) of the state that was judged last."""
+
         self._settle_ms = settle_ms
         self._open: set[MinuteKey] = set()
         self._unsaved: set[MinuteKey] = set()
         self._asked: dict[MinuteKey, Asked] = {}
+        self._reading: Counter[MinuteKey] = Counter()
+        """How many of its plans were given and not yet answered, by `found` or `ask_again`."""
+
         self._fresh: set[MinuteKey] = set()
         """Judged since `plans` was called."""
 
@@ -49,7 +56,7 @@ class MinuteTracker:
         self._open.update(self.ledger.minutes)
 
     def judge(self, passed: ReadProgress, now_ms: int) -> list[MinuteCard]:
-        """Judge minutes that changed or may change with time; returns their cards."""
+        """Judge minutes that changed or may change with time; returns the cards of those that did change."""
         self.ledger.read_to_ms = passed.read_to_ms
         self._open.update(self._changed())
         judged = {key: self._judgement(key, passed, now_ms) for key in sorted(self._open)}
@@ -74,26 +81,29 @@ class MinuteTracker:
     def _enter(self, judged: Mapping[MinuteKey, Judgement]) -> list[MinuteCard]:
         keys = list(judged)
         self._open.difference_update(keys)
-        for key, judgement in judged.items():
-            self._note(key, judgement)
+        changed = [key for key, judgement in judged.items() if self._note(key, judgement)]
         self.touched = [self.judged[key] for key in keys]
         self._changed()
-        minutes = {minute for _, minute in keys}
-        return [self._card(key) for key in keys] + [self._total(minute) for minute in sorted(minutes)]
+        minutes = {minute for _, minute in changed}
+        return [self._card(key) for key in changed] + [self._total(minute) for minute in sorted(minutes)]
 
     def _changed(self) -> set[MinuteKey]:
         keys = {(state.tenant, state.minute) for state in self.ledger.dirty()}
         self._unsaved |= keys
         return keys
 
-    def _note(self, key: MinuteKey, judgement: Judgement) -> None:
+    def _note(self, key: MinuteKey, judgement: Judgement) -> bool:
+        """Keep a judgement; whether anything on its card may have changed."""
         state, found = self.ledger.minutes[key], self.findings.get(key, _NOTHING)
+        before = (self._through.get(key), self.judged.get(key))
         self.ledger.note(judgement)
         self.judged[key] = JudgedMinute(state, judgement, found.named)
+        self._through[key] = state.through
         self._tenants.setdefault(key[1], set()).add(key[0])
         self._fresh.add(key)
         if not judgement.final:
             self._open.add(key)
+        return before != (self._through[key], self.judged[key])
 
     def _judgement(self, key: MinuteKey, passed: ReadProgress, now_ms: int) -> Judgement:
         counts = self.findings.get(key, _NOTHING).counts
@@ -122,7 +132,10 @@ class MinuteTracker:
         return (self.judged[key] for key in self._open if key in self.judged)
 
     def plans(self) -> Iterator[tuple[MinuteKey, ReadPlan]]:
-        """Read plans for events to be named; each plan is given once per state of its minute."""
+        """Read plans for events to be named; each plan is given once per state of its minute.
+
+        A minute stays in memory until each of its plans is answered.
+        """
         for key in sorted(self._fresh):
             state, judgement, _ = self.judged[key]
             wanted = read_plan(state, judgement)
@@ -132,6 +145,7 @@ class MinuteTracker:
             asked: Asked = (wanted.wanted, wanted.recounted, wanted.copied, _version(state, wanted))
             if asked != self._asked.get(key):
                 self._asked[key] = asked
+                self._reading[key] += 1
                 yield key, wanted
         self._fresh.clear()
 
@@ -142,6 +156,7 @@ class MinuteTracker:
 
     def found(self, key: MinuteKey, found: Identified) -> bool:
         """Apply what was read; False if the minute is no longer in memory."""
+        self._answered(key)
         if key not in self.ledger.minutes:
             return False
         self._new.add(key)
@@ -151,8 +166,13 @@ class MinuteTracker:
 
     def ask_again(self, key: MinuteKey) -> None:
         """Plan the reading of a minute again, after it failed."""
+        self._answered(key)
         self._asked.pop(key, None)
-        self._open.add(key)
+        if key in self.ledger.minutes:
+            self._open.add(key)
+
+    def _answered(self, key: MinuteKey) -> None:
+        self._reading -= Counter((key,))  # a count of 0 is left out
 
     def unsaved(self) -> list[MinuteState]:
         """States that changed since the last call, those that were not judged since among them.
@@ -164,8 +184,8 @@ class MinuteTracker:
         return [self.ledger.minutes[key] for key in sorted(keys) if key in self.ledger.minutes]
 
     def forgettable(self, before_minute: int) -> list[MinuteKey]:
-        """Earlier minutes that are settled and stored for every tenant."""
-        busy = {minute for _, minute in self._open | self._unsaved}
+        """Earlier minutes that are settled, read and stored for every tenant."""
+        busy = {minute for _, minute in self._open | self._unsaved | self._reading.keys()}
         old = (minute for minute in self._tenants if minute < before_minute and minute not in busy)
         return [(tenant, minute) for minute in sorted(old) for tenant in sorted(self._tenants[minute])]
 
@@ -174,6 +194,7 @@ class MinuteTracker:
         for state in self.ledger.forget(before_minute, keys):
             key = (state.tenant, state.minute)
             self.judged.pop(key, None)
+            self._through.pop(key, None)
             self.findings.pop(key, None)
             self._asked.pop(key, None)
             self._fresh.discard(key)

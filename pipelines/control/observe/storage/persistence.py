@@ -11,7 +11,7 @@ from pipelines.control.observe.dynamodb import Item
 from pipelines.control.observe.ledger.minute_sums import MinuteKey
 from pipelines.control.observe.scorecards.day_cards import day_mark
 from pipelines.control.observe.scorecards.day_state import DayState
-from pipelines.control.observe.scorecards.ledger_state import AHEAD_MS, LedgerPosition
+from pipelines.control.observe.scorecards.ledger_state import AHEAD_MS, LedgerPosition, floor_after
 from pipelines.control.observe.scorecards.minute_state import MinuteTracker
 from pipelines.control.observe.skew.watched_hours import WatchedHours
 from pipelines.control.observe.storage.repository import (
@@ -150,7 +150,7 @@ class Persistence:
         restored, whatever is left of it.
         """
         keys = self._droppable(before_minute)
-        floor = max(self._position.floor, before_minute)
+        floor = floor_after(self._position.floor, keys)
         position = replace(self._position, floor=floor, dropped=[*self._position.dropped, *keys])
         try:
             if keys:

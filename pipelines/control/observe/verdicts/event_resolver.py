@@ -47,14 +47,16 @@ class EventResolver:
         self._thread.join()
 
     def ask(self, key: MinuteKey, read_plan: ReadPlan) -> None:
-        """Queue a plan, or what of it does not read too many records."""
+        """Queue a plan, or what of it does not read too many records; if that is nothing, answer at once."""
         chosen = within(read_plan, self._most)
         if chosen is not read_plan:
             extra = {"tenant": key[0], "minute": key[1], "records": read_plan.records, "most": self._most}
             _log.warning(
                 f"{_left_out(read_plan, chosen)}: more records to read than HIFI_NAMING_RECORDS", extra=extra
             )
-        if chosen is not None:
+        if chosen is None:
+            self._answers.put((key, Identified()))
+        else:
             self._plans.put((key, chosen))
 
     def answers(self) -> Iterator[Resolution]:

@@ -116,9 +116,8 @@ class Differences:
         """Missing events, counting dropped copies as output; extra events, not counting them."""
         taken, dropped = self._of(key), self._of(Key(Reconciliation.DROPPED, key.pipe))
         untaken = self._untaken(key)
-        left = decoded(untaken)
-        if left is None and taken is not None and dropped is not None:
-            left = _subtracted(taken, dropped)
+        # The two sketches remember what they hold; their difference is a new one at each look.
+        left = _subtracted(taken, dropped) if taken is not None and dropped is not None else decoded(untaken)
         if taken is None and untaken.empty:
             taken = {}  # every missing event was dropped, so nothing is extra
         missing = {} if left is None else {value: times for value, times in left.items() if times > 0}

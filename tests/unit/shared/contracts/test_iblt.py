@@ -60,6 +60,14 @@ def test_too_many_are_not_named_but_counted() -> None:
     assert left.count == -CELLS
 
 
+def test_a_sketch_is_decoded_once_and_cannot_change_afterwards() -> None:
+    sketch = Iblt.of(random_ids(0, 3)) + Iblt.of(random_ids(1, 3))
+    assert sketch.decode() is sketch.decode()
+    for each in (sketch, Iblt(), Iblt.unpack(sketch.pack())):
+        with pytest.raises(ValueError, match="read-only"):
+            each.cells[0, 0] += np.uint64(1)
+
+
 def test_bytes_that_are_no_sketch_are_refused() -> None:
     with pytest.raises(ValueError, match="size"):
         Iblt.unpack(b"x" * 7)

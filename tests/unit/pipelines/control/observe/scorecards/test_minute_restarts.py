@@ -9,6 +9,7 @@ from msgspec import structs
 from pipelines.control.observe.ledger.minute_sums import MinuteState
 from pipelines.control.observe.ledger.watermarks import WRITING, OffsetsSnapshot, Watermarks
 from pipelines.control.observe.scorecards.ledger_state import LedgerPosition
+from pipelines.control.observe.scorecards.minute_cards import minute_card
 from pipelines.control.observe.scorecards.minute_state import MinuteTracker
 from pipelines.control.observe.verdicts.event_identification import find
 from pipelines.control.observe.verdicts.verdicts import ReadProgress
@@ -18,6 +19,7 @@ from shared.contracts.topics import Topic
 from tests.unit.pipelines.control.observe.judged import hop
 from tests.unit.pipelines.control.observe.world import (
     LATER,
+    MINUTE,
     MINUTE_START,
     SETTLE,
     TENANT,
@@ -38,7 +40,8 @@ def tracked(world: World) -> MinuteTracker:
 
 
 def judged(tracker: MinuteTracker, passed: ReadProgress, now_ms: int = LATER) -> MinuteCard:
-    return next(card for card in tracker.judge(passed, now_ms) if card.tenant == TENANT)
+    tracker.judge(passed, now_ms)
+    return minute_card(*tracker.judged[TENANT, MINUTE])
 
 
 def restarted(tracker: MinuteTracker) -> tuple[MinuteTracker, Watermarks]:
@@ -153,3 +156,14 @@ def test_lost_events_keep_their_ids_when_they_are_read_again_and_their_records_h
         tracker, _ = restarted(tracker)
         tracker.begin(findings)
         judged(tracker, world.passed())
+
+
+def test_a_reading_that_fails_after_its_minute_was_dropped_ends_nothing() -> None:
+    world = World(lost={(Stage.EVENTS, "", "gone")}).send(["gone", *IDS])
+    tracker = tracked(world)
+    judged(tracker, world.passed())
+    ((key, plan),) = tracker.plans()
+    tracker.forget(MINUTE + 1, [key])
+    tracker.ask_again(key)
+    assert tracker.judge(world.passed(), LATER) == []
+    assert not tracker.found(key, find(plan, world.seen()))
