@@ -114,3 +114,5 @@ class RenewedLease:
                 self.keep()
             except StoreError as error:
                 _log.warning("a lease cannot be renewed, trying again", extra={"error": str(error)})
+            except Exception:  # without this thread it would be lost in the middle of each long piece of work
+                _log.exception("a lease cannot be renewed: unexpected error; trying again")

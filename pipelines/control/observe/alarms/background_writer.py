@@ -32,7 +32,7 @@ class _Pending:
 
 
 class BackgroundWriter:
-    """One thread that writes to the store and retries failed writes."""
+    """One thread that writes to the store and retries what failed, for whatever reason."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -74,8 +74,12 @@ class BackgroundWriter:
                 _log.warning(
                     "alarm state not stored: the store failed; retrying", extra={"error": str(error)}
                 )
-                if not self._put_back(batch):
-                    return
+            except Exception:  # without this thread no alarm would be stored any more
+                _log.exception("alarm state not stored: unexpected error; retrying")
+            else:
+                continue
+            if not self._put_back(batch):
+                return
 
     def _next(self) -> _Pending | None:
         """Wait for queued writes and take them; None after `close`, when none are left."""

@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from shared.cloudevents.json_validation import PARSE_ERRORS
 from shared.contracts import headers as h
 from shared.contracts.ledger import Stage
 from shared.contracts.receipts import Receipt
@@ -70,7 +71,7 @@ def events_in(record: Record) -> Iterator[ObservedEvent]:
 def _readable(found: Iterable[ObservedEvent]) -> list[ObservedEvent]:
     try:
         return list(found)
-    except (msgspec.MsgspecError, ValueError, KeyError):
+    except (*PARSE_ERRORS, ValueError, KeyError):
         return []
 
 

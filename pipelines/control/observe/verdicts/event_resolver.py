@@ -74,9 +74,8 @@ class EventResolver:
                 self._answers.put((key, self._read(read_plan)))
             except _StoppedError:
                 return
-            except (KafkaException, TimeoutError) as error:
-                extra = {"tenant": key[0], "minute": key[1], "error": str(error)}
-                _log.warning("events of a minute not named: reading failed; retrying", extra=extra)
+            except Exception as error:  # other minutes are read all the same
+                _report(key, error)
                 self._answers.put((key, None))
                 self._stopping.wait(_ANSWER_SECONDS)
 
@@ -90,6 +89,14 @@ class EventResolver:
             if self._stopping.is_set():
                 raise _StoppedError
             yield from events_in(record_of(message))
+
+
+def _report(key: MinuteKey, error: Exception) -> None:
+    extra = {"tenant": key[0], "minute": key[1], "error": str(error)}
+    if isinstance(error, (KafkaException, TimeoutError)):
+        _log.warning("events of a minute not named: reading failed; retrying", extra=extra)
+    else:
+        _log.error("events of a minute not named: unexpected error; retrying", extra=extra, exc_info=error)
 
 
 def _left_out(whole: ReadPlan, chosen: ReadPlan | None) -> str:

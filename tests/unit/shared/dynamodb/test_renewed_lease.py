@@ -56,6 +56,20 @@ def test_it_is_renewed_during_work_that_takes_longer_than_the_lease() -> None:
     assert world.below.released == 1
 
 
+def test_an_error_that_was_not_expected_does_not_end_the_renewals() -> None:
+    world = World(renew_seconds=0.01)
+    assert world.lease.held()
+
+    def fails_once() -> None:
+        world.below.delay = lambda: None
+        raise RuntimeError("not a failure of the table")
+
+    world.below.delay = fails_once
+    world.lease.start()
+    assert world.below.renewed.wait(60), "nothing renewed it any more"
+    world.lease.stop()
+
+
 def test_work_that_hangs_keeps_nothing_alive_until_the_next_begins() -> None:
     world = World()
     assert world.lease.held()

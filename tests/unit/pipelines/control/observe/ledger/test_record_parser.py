@@ -43,6 +43,11 @@ def test_the_valid_items_of_a_request_are_parsed() -> None:
     assert stages(record("collected", None)) == []
 
 
+@pytest.mark.parametrize(("topic", "value"), [("collected", b"["), ("receipts", b'{"a":')])
+def test_a_record_that_nests_too_deeply_to_decode_holds_nothing(topic: str, value: bytes) -> None:
+    assert stages(record(topic, value * 100_000)) == []
+
+
 def test_the_first_copy_is_the_one_of_the_first_pipe_and_claims_the_others() -> None:
     pipes = {h.PIPES: "a,b,c"}
     assert stages(record("outbound", texts={h.PIPE: "a"})) == [(Stage.FIRST, "e1", "a")]
