@@ -41,7 +41,7 @@ def test_responses_match_the_tallies(topics: str, start: Start) -> None:
     assert observe.get(f"/v1/minutes?from={minute + 1}&to={minute + 2}&tenant=acme") == []
     nobody = observe.card(minute, "nobody")
     assert (nobody["tenant"], nobody["minute"], nobody["total"]) == ("nobody", minute, 0)
-    idle = observe.get(f"/v1/days/{day_of(minute)}?tenant=nobody")
+    idle = observe.get(f"/v1/days/{day_of(minute)}?tenant=idle")
     assert (idle["left"], idle["nines"], idle["minutes"]) == (1.44, None, 0), "no minute of it is spent"
 
     day = eventually(lambda: observe.get(f"/v1/days/{day_of(minute)}?tenant=acme"))

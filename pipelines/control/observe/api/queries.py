@@ -106,16 +106,27 @@ class Queries:
         """Of a day's cards, those of a span."""
         begin = first_minute(day)
         since, until = max(first, begin), min(last, begin + DAY_MINUTES - 1)
-        held: Cards | None = self._snapshot().cards.get((tenant, day))
+        found = self._snapshot()
+        held: Cards | None = found.cards.get((tenant, day))
         if held is None:
-            return self._tables.cards(tenant, since, until)
+            return () if self._is_idle(found, tenant, day) else self._tables.cards(tenant, since, until)
         return (card for minute, card in held.items() if since <= minute <= until)
 
     def day(self, tenant: str, day: date) -> DayCard:
         """A day's card; an empty one of a day without events."""
-        held = self._snapshot().days.get((tenant, day))
-        found = held if held is not None else self._tables.day(tenant, day)
-        return found if found is not None else day_card(tenant, day, (), {})
+        found = self._snapshot()
+        card = found.days.get((tenant, day))
+        if card is None and not self._is_idle(found, tenant, day):
+            card = self._tables.day(tenant, day)
+        return card if card is not None else day_card(tenant, day, (), {})
+
+    def _is_idle(self, found: Snapshot, tenant: str, day: date) -> bool:
+        """Whether it is known without the store, which pages would ask all the time, that it had no events.
+
+        Today's tenants with events are all in memory once the card of all tenants is made.
+        """
+        today = day_of(self._clock() // MINUTE_MS)
+        return day == today and (ALL_TENANTS, day) in found.days and (tenant, day) not in found.cards
 
     def calendar(self, tenant: str, days: int) -> list[DayMark]:
         """The last days, today included, oldest first; those without events too."""

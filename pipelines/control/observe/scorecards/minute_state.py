@@ -56,7 +56,7 @@ class MinuteTracker:
         self._open.update(self.ledger.minutes)
 
     def judge(self, passed: ReadProgress, now_ms: int) -> list[MinuteCard]:
-        """Judge minutes that changed or may change with time; returns the cards of those that did change."""
+        """Judge minutes that changed or may change with time; returns the cards of the ones that changed."""
         self.ledger.read_to_ms = passed.read_to_ms
         self._open.update(self._changed())
         judged = {key: self._judgement(key, passed, now_ms) for key in sorted(self._open)}
