@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
 from operator import attrgetter
 from typing import Final
 
@@ -60,13 +61,17 @@ class Snapshot(Struct, kw_only=True, frozen=True):
         return self.days.get((tenant, day_of(self.at_ms // MINUTE_MS)))
 
     def last_settled(self, tenant: str) -> MinuteCard | None:
-        """Today's last minute that is settled and was owed anything."""
-        cards = self.cards.get((tenant, day_of(self.at_ms // MINUTE_MS)), {})
-        return max(
-            (card for card in cards.values() if card.settled and card.sli is not None),
-            key=lambda card: card.minute,
-            default=None,
-        )
+        """The last minute that is settled and was owed anything: of today, or else of yesterday.
+
+        Without yesterday's, there would be none at midnight until today's first minute settles.
+        """
+        today = day_of(self.at_ms // MINUTE_MS)
+        for day in (today, today - timedelta(days=1)):
+            cards = self.cards.get((tenant, day), {}).values()
+            settled = (card for card in cards if card.settled and card.sli is not None)
+            if last := max(settled, key=attrgetter("minute"), default=None):
+                return last
+        return None
 
     def judged(self, tenant: str, count: int) -> list[MinuteCard]:
         """The last settled minutes with events, newest first: as many, of the last quarter of an hour."""

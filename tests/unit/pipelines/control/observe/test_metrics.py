@@ -1,15 +1,20 @@
 """The series of destinations that come and go."""
 
+import pytest
 from prometheus_client import generate_latest
 
 from pipelines.control.observe.health.snapshot import Snapshot
 from pipelines.control.observe.metrics import DELETED_MS, ObserveMetrics
+from pipelines.control.observe.scorecards.day_state import DayState
 from shared.contracts.documents import TenantName
 from shared.contracts.ledger import Range, Stage, Tally
+from shared.contracts.scorecard import MinuteCard
+from shared.contracts.timestamps import DAY_MINUTES
 from shared.contracts.topics import Topic
 from shared.runtime.metrics import ObserveMetric
 
 MINUTE_MS = 60_000
+MIDNIGHT = 29_000_000 // DAY_MINUTES * DAY_MINUTES
 
 
 def counted(destination: str, stage: Stage) -> Range:
@@ -51,6 +56,22 @@ def test_before_the_first_look_there_is_no_figure_of_events_but_how_far_behind_t
 
 def exposed_of(found: Snapshot) -> str:
     return generate_latest(ObserveMetrics(lambda: found, dict).registry).decode()
+
+
+@pytest.mark.parametrize("since_midnight", [0, 1, DAY_MINUTES - 1])
+def test_the_sli_is_that_of_the_last_settled_minute_also_after_midnight(since_midnight: int) -> None:
+    days, now = DayState(), MIDNIGHT + since_midnight
+    days.take(
+        [
+            MinuteCard(tenant="acme", minute=MIDNIGHT - 2, settled=True, sli=1.0),
+            MinuteCard(tenant="acme", minute=MIDNIGHT - 1, settled=True, sli=0.75),
+            MinuteCard(tenant="acme", minute=MIDNIGHT, settled=False, sli=0.25),
+            MinuteCard(tenant="old", minute=MIDNIGHT - 1 - DAY_MINUTES, settled=True, sli=0.75),
+        ]
+    )
+    exposed = exposed_of(Snapshot(at_ms=now * MINUTE_MS, cards=days.cards, tenants=("acme", "old")))
+    assert f'{ObserveMetric.SLI}{{tenant="acme"}} 0.75' in exposed
+    assert f'{ObserveMetric.SLI}{{tenant="old"}}' not in exposed
 
 
 def test_how_late_retry_is_has_a_series_for_each_waiting_topic() -> None:
