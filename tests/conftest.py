@@ -87,10 +87,16 @@ def own_spark() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def read_descriptions_once() -> Iterator[None]:
-    """Of AWS's services, which botocore reads again for each session: a second for EC2, Route 53 and MSK."""
-    read = cache(JSONFileLoader().load_file)
+    """Of AWS's services, which botocore reads again for each session: a second for EC2, Route 53 and MSK.
+
+    That of S3 is changed by its clients.
+    """
+    read = JSONFileLoader().load_file
+    read_once = cache(read)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(JSONFileLoader, "load_file", lambda _, path: read(path))
+        patch.setattr(
+            JSONFileLoader, "load_file", lambda _, path: read(path) if "/s3/" in path else read_once(path)
+        )
         yield
 
 

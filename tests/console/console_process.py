@@ -13,9 +13,11 @@ QUICK = {"poll_seconds": "0.3", "observe_timeout": "3"}
 class ConsoleProcess(ServiceProcess):
     """The console on a port of its own; it asks observe often."""
 
+    program = "pipelines.management.console.__main__"
+
     def __init__(self, observe_url: str, log: Path, **settings: str) -> None:
         where = {"HIFI_BOOTSTRAP": "not-needed:9092", "HIFI_OBSERVE_URL": observe_url}
-        super().__init__("pipelines.management.console", log, where | hifi_settings(QUICK | settings))
+        super().__init__(log, where | hifi_settings(QUICK | settings))
 
     def open_pages(self) -> float:
         """Number of open pages, by its metrics."""

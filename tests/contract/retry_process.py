@@ -39,10 +39,11 @@ def put(topics: Topics, topic: Topic, numbers: range, not_before_ms: int) -> Non
 class RetryProcess(ServiceProcess):
     """retry on a port of its own."""
 
+    program = "pipelines.data.retry.__main__"
     stop_seconds = request_seconds = 60
 
     def __init__(self, bootstrap: str, log: Path, **settings: str) -> None:
-        super().__init__("pipelines.data.retry", log, {"HIFI_BOOTSTRAP": bootstrap} | hifi_settings(settings))
+        super().__init__(log, {"HIFI_BOOTSTRAP": bootstrap} | hifi_settings(settings))
         self.usage = psutil.Process(self.process.pid)
 
     def ready(self) -> bool:

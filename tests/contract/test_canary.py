@@ -31,6 +31,7 @@ _TURN_SECONDS = 1.0
 class CanaryProcess(ServiceProcess):
     """The canary on a port of its own, with a high rate and short intervals."""
 
+    program = "pipelines.control.canary.__main__"
     stop_seconds = request_seconds = 60
 
     def __init__(self, bootstrap: str, collect_port: int, log: Path, **settings: str) -> None:
@@ -42,7 +43,7 @@ class CanaryProcess(ServiceProcess):
             "HIFI_CANARY_SECONDS": "0.2",
             "HIFI_CANARY_MISSING_SECONDS": "1",
         }
-        super().__init__("pipelines.control.canary", log, environment | hifi_settings(settings))
+        super().__init__(log, environment | hifi_settings(settings))
 
     def report(self) -> dict[str, bool]:
         """The body of /readyz; empty while nothing listens."""

@@ -25,6 +25,7 @@ STAGES = (
 class TraceProcess(ServiceProcess):
     """trace on a port of its own."""
 
+    program = "pipelines.control.trace.__main__"
     stop_seconds = request_seconds = 60
 
     def __init__(self, bootstrap: str, endpoint_port: int, log: Path) -> None:
@@ -34,7 +35,7 @@ class TraceProcess(ServiceProcess):
             "HIFI_HOLD_SECONDS": "2",
             "HIFI_EXPORT_TIMEOUT": "1",
         }
-        super().__init__("pipelines.control.trace", log, environment)
+        super().__init__(log, environment)
 
     def get(self, path: str) -> str:
         """Text of a response, whatever its status; empty while nothing listens."""

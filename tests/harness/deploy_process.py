@@ -7,8 +7,7 @@ from typing import Final
 
 from shared.contracts.release_steps import Step
 from tests.harness import fast_deployer as fast
-from tests.harness.forked_process import ForkedProcess
-from tests.harness.service_process import ServiceProcess
+from tests.harness.service_process import Running, ServiceProcess
 
 _LIMITS: Final = (
     "HIFI_OUTCOME_SECONDS",
@@ -24,6 +23,8 @@ _NEVER: Final = "1000000000"
 
 class DeployProcess(ServiceProcess):
     """One deployer, with a short lease. `tests.harness.fast_deployer` runs in it."""
+
+    program = fast.__name__
 
     def __init__(
         self,
@@ -75,12 +76,12 @@ class DeployProcess(ServiceProcess):
             fast.PASSED: json.dumps(list(passed)),
             fast.HELD: str(self._held),
         }
-        super().__init__(fast.__name__, log, settings)
+        super().__init__(log, settings)
 
     def held(self) -> Step | None:
         """The step in which it is held; None while it goes on. Fails if the process has ended."""
         assert self.process.poll() is None, self.log.read_text()
         return Step(self._held.read_text()) if self._held.exists() else None
 
-    def _start(self) -> ForkedProcess:
-        return ForkedProcess(fast.run_deployer, self._environment, self.log)
+    def _start(self) -> Running:
+        return self._forked(fast.run_deployer)

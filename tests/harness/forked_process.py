@@ -1,28 +1,35 @@
-"""Processes forked from one that has imported their program: a start costs a tenth of a new Python's.
+"""Processes forked from one that has imported their programs: a start costs a tenth of a new Python's.
 
 That one is the fork server of `multiprocessing`. It has no threads, and ends with the tests.
 """
 
 import os
 import subprocess
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
+from typing import NoReturn
 
 
 class ForkedProcess:
     """A function in a process of its own, with what tests use of `subprocess.Popen`."""
 
-    def __init__(self, run: Callable[[], None], environment: Mapping[str, str], log: Path) -> None:
+    def __init__(
+        self, run: Callable[[], object], environment: Mapping[str, str], log: Path, imported: Sequence[str]
+    ) -> None:
         """Start it.
 
         Args:
-            run: a function of a module; that of the first process of a run of tests is imported once.
+            run: a function that can be pickled.
             environment: all of its environment variables.
             log: its output is appended to this file.
+            imported: the modules that need not be imported again, of all processes of a run of tests: those
+                of the first one count.
         """
         context = get_context("forkserver")
-        context.set_forkserver_preload([run.__module__])
+        context.set_forkserver_preload(list(imported))
         self._process = context.Process(target=_run, args=(run, dict(environment), log), daemon=True)
         self._process.start()
 
@@ -58,10 +65,19 @@ class ForkedProcess:
         self._process.kill()
 
 
-def _run(run: Callable[[], None], environment: dict[str, str], log: Path) -> None:
+def run_program(module: str) -> NoReturn:
+    """End as `python -m MODULE` does, which calls the module's `main`."""
+    sys.exit(import_module(module).main())
+
+
+def _run(run: Callable[[], object], environment: dict[str, str], log: Path) -> None:
     with log.open("ab") as output:
         for stream in (1, 2):
             os.dup2(output.fileno(), stream)
     os.environ.clear()
     os.environ.update(environment)
-    run()
+    try:
+        run()
+    except Exception as error:  # multiprocessing prints it past the hook, which services set
+        sys.excepthook(type(error), error, error.__traceback__)
+        sys.exit(1)

@@ -14,9 +14,11 @@ QUICK = {"look_seconds": "0.3", "store_seconds": "0", "settle_seconds": "1"}
 class ObserveProcess(ServiceProcess):
     """observe on a port of its own, with short intervals."""
 
+    program = "pipelines.control.observe.__main__"
+
     def __init__(self, bootstrap: str, store: str, log: Path, **settings: str) -> None:
         where = {"HIFI_BOOTSTRAP": bootstrap, "HIFI_STORE_ENDPOINT": store}
-        super().__init__("pipelines.control.observe", log, where | hifi_settings(QUICK | settings))
+        super().__init__(log, where | hifi_settings(QUICK | settings))
 
     def ask(self, path: str, method: str = "GET", body: str | None = None) -> tuple[int, Any]:
         """Status of a response, and its JSON; its text where it is not JSON."""

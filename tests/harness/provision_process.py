@@ -17,6 +17,8 @@ START_SECONDS = 120
 class ProvisionProcess(ServiceProcess):
     """`python -m pipelines.control.provision`, with short pauses."""
 
+    program = "pipelines.control.provision.__main__"
+
     def __init__(self, bootstrap: str, endpoint: str, table: str, log: Path, **more: str) -> None:
         settings = {
             "HIFI_BOOTSTRAP": bootstrap,
@@ -26,7 +28,7 @@ class ProvisionProcess(ServiceProcess):
             "HIFI_LEASE_SECONDS": "3",
             "HIFI_ROLLOUT_SECONDS": "0.3",
         }
-        super().__init__("pipelines.control.provision", log, settings | hifi_settings(more))
+        super().__init__(log, settings | hifi_settings(more))
 
     def leads(self) -> bool:
         """Whether it says so; one that does not answer yet does not lead."""

@@ -6,11 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
+from tests.harness.forked_process import ForkedProcess, run_program
 from tests.harness.waiting import free_port
 
 HOST: Final = "127.0.0.1"
@@ -77,7 +79,14 @@ class Running(Protocol):
 
 
 class ServiceProcess:
-    """`python -m MODULE`, listening on a free port; its output is appended to `log`."""
+    """`python -m PROGRAM`, listening on a free port; its output is appended to `log`.
+
+    It is forked from a process that has imported the programs of all kinds that a run of tests has. Those of
+    a whole side (`hifi up`) are started as users start them.
+    """
+
+    program: ClassVar[str]
+    """The name of its module, which has a `main`."""
 
     stop_seconds = 60
     """How long it may take from SIGTERM to its end."""
@@ -85,11 +94,10 @@ class ServiceProcess:
     request_seconds = 60
     """Time limit of a request to it."""
 
-    def __init__(self, module: str, log: Path, environment: dict[str, str]) -> None:
+    def __init__(self, log: Path, environment: dict[str, str]) -> None:
         wanted = environment.get("HIFI_PORT", "")  # may be a wrong one on purpose
         self.port = int(wanted) if wanted.isdecimal() else free_port()
         self.log = log
-        self._module = module
         self._environment = os.environ | {"HIFI_PORT": str(self.port)} | environment
         self.process = self._start()
 
@@ -136,10 +144,15 @@ class ServiceProcess:
         return answer is not None and answer.status == 200
 
     def _start(self) -> Running:
-        with self.log.open("ab") as log:
-            return subprocess.Popen(
-                [sys.executable, "-m", self._module], env=self._environment, stdout=log, stderr=log
-            )
+        if _COUNTS_LINES in os.environ:  # which begins with a new Python only
+            with self.log.open("ab") as log:
+                command = [sys.executable, "-m", self.program]
+                return subprocess.Popen(command, env=self._environment, stdout=log, stderr=log)
+        return self._forked(partial(run_program, self.program))
+
+    def _forked(self, run: Callable[[], object]) -> Running:
+        imported = [kind.program for kind in ServiceProcess.__subclasses__()]
+        return ForkedProcess(run, self._environment, self.log, imported)
 
 
 def end_all(processes: Iterable[ServiceProcess]) -> None:

@@ -18,14 +18,13 @@ PLAIN: Final = "application/json"
 class CollectProcess(ServiceProcess):
     """collect on a port of its own."""
 
+    program = "pipelines.data.collect.__main__"
     stop_seconds = request_seconds = 120
 
     def __init__(self, bootstrap: str, log: Path, **settings: str) -> None:
         """Without other settings it has a minute for whatever may stand still: brokers, or a client here."""
         patient = dict.fromkeys(("ack_timeout", "body_timeout", "head_timeout", "drain_timeout"), "60")
-        super().__init__(
-            "pipelines.data.collect", log, {"HIFI_BOOTSTRAP": bootstrap} | hifi_settings(patient | settings)
-        )
+        super().__init__(log, {"HIFI_BOOTSTRAP": bootstrap} | hifi_settings(patient | settings))
 
     def wait_ready(self, seconds: float = 120) -> None:
         eventually(self.ready, seconds)

@@ -21,6 +21,8 @@ START_SECONDS = 120
 class ApiProcess(ServiceProcess):
     """`python -m pipelines.management.api` over a table of its own, with its operator's token."""
 
+    program = "pipelines.management.api.__main__"
+
     def __init__(self, folder: Path, endpoint: str, table: str = "", **settings: str) -> None:
         self.table = table or f"documents-{uuid.uuid4().hex}"
         self.endpoint = endpoint
@@ -32,7 +34,7 @@ class ApiProcess(ServiceProcess):
             "token_rate": "100000",
             "tenant_rate": "100000",
         }
-        super().__init__("pipelines.management.api", folder / "api.log", hifi_settings(own | settings))
+        super().__init__(folder / "api.log", hifi_settings(own | settings))
         try:
             eventually(self.ready, START_SECONDS, "the API is ready")
         except AssertionError:
