@@ -68,6 +68,17 @@ BREAKER_SECONDS: Final = 600.0
 """How long a lane's breaker stays open at first: longer than a test lasts, unless `let_pass` ends it."""
 
 
+def _policy(lane: Lane | None, requests: int, slow: float) -> AdmissionPolicy:
+    never = BreakerThresholds(failures=10_000, wasted=10_000)
+    breaking = BreakerThresholds(wasted=AMPLE, pause=BREAKER_SECONDS, pause_limit=2 * BREAKER_SECONDS)
+    return AdmissionPolicy(
+        lane=lane or "slow",
+        requests=requests,
+        breaking=breaking if lane else never,
+        slowness=lanes.LaneThresholds(slow=slow, quick=AMPLE),
+    )
+
+
 class Rig:
     """One server, one worker's loop; `deliver` runs one task over events and gives the rows it writes.
 
@@ -94,18 +105,12 @@ class Rig:
         stays open for BREAKER_SECONDS.
         """
         self._far, self._near = Loop(), Loop()
-        never = BreakerThresholds(failures=10_000, wasted=10_000)
-        breaking = BreakerThresholds(wasted=AMPLE, pause=BREAKER_SECONDS, pause_limit=2 * BREAKER_SECONDS)
-        slowness = lanes.LaneThresholds(slow=slow, quick=AMPLE)
-        rules = AdmissionPolicy(
-            lane=lane or "slow", requests=requests, breaking=breaking if lane else never, slowness=slowness
-        )
         self._idle = idle
         self._passed = 0.0
         """Seconds by which the clock of transmit's loop is ahead."""
         real_time = self._near.loop.time
         self._near.loop.time = lambda: real_time() + self._passed  # type: ignore[method-assign]
-        self.admission = Admission(rules, wall_clock, self._near.loop.time)
+        self.admission = Admission(_policy(lane, requests, slow), wall_clock, self._near.loop.time)
         self.wait_limits = WaitLimits(answer=patience, turn=2 * patience) if lane == "fast" else WaitLimits()
         self.pause_limit = 0.5
         """Longest pause before a local retry, seconds."""

@@ -56,11 +56,7 @@ def test_responses_match_the_tallies(topics: str, start: Start) -> None:
     (mark,) = [mark for mark in calendar if mark["minutes"]]
     assert (mark["day"], mark["spent"], mark["nines"]) == (day_of(minute), 0, 9.0)
 
-    pipe = observe.get(f"/v1/pipes/p?tenant=acme&from={minute}")
-    whose = {"tenant": "acme", "pipe": "p", "first": minute}
-    assert pipe.pop("last") >= minute and pipe == whose | {"events": 40, "good": 40, "dead": 0}
-    assert observe.get(f"/v1/pipes/p?tenant=zoo&from={minute}")["events"] == 0
-    assert observe.get(f"/v1/pipes/p?tenant=acme&from={minute + 60}")["events"] == 0, "in the future"
+    counts_each_pipe(observe, minute)
 
     def caught_up() -> bool:
         found = observe.get("/v1/now?tenant=acme")
@@ -76,6 +72,14 @@ def test_responses_match_the_tallies(topics: str, start: Start) -> None:
         "hifi_observe_ready 1.0",
     ):
         eventually(partial(exposes, observe, line), what=line)
+
+
+def counts_each_pipe(observe: ObserveProcess, minute: int) -> None:
+    pipe = observe.get(f"/v1/pipes/p?tenant=acme&from={minute}")
+    whose = {"tenant": "acme", "pipe": "p", "first": minute}
+    assert pipe.pop("last") >= minute and pipe == whose | {"events": 40, "good": 40, "dead": 0}
+    assert observe.get(f"/v1/pipes/p?tenant=zoo&from={minute}")["events"] == 0
+    assert observe.get(f"/v1/pipes/p?tenant=acme&from={minute + 60}")["events"] == 0, "in the future"
 
 
 def exposes(observe: ObserveProcess, line: str) -> bool:

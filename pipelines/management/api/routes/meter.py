@@ -42,21 +42,8 @@ Ask = Callable[[str, str, Mapping[str, str | None]], bytes]
 def meter_routes(observe: ObserveClient, access: Access) -> APIRouter:
     """The routes. Handlers run on threads: they wait for observe."""
     router = APIRouter(dependencies=[Depends(access.guard(Action.READ))])
-    limit = TenantConcurrencyLimit(
-        AT_ONCE, OF_TENANT, partial(busy, _AGAIN_SECONDS), partial(tenant_busy, _AGAIN_SECONDS)
-    )
-    searches = TenantConcurrencyLimit(
-        SEARCHES_AT_ONCE, SEARCHES_OF_TENANT, _searching, partial(tenant_busy, _SEARCH_AGAIN_SECONDS)
-    )
-
-    def passed_on(ask: Ask, tenant: str, path: str, query: Mapping[str, str | None]) -> Response:
-        for name, text in query.items():
-            _refuse_long(name, text or "")
-        with limit.permit(tenant):
-            return Response(ask(tenant, path, query), media_type="application/json")
-
-    def answer(tenant: str, path: str, **query: str | None) -> Response:
-        return passed_on(observe.get, tenant, path, query)
+    bounded = _BoundedObserve(observe)
+    answer = bounded.answer
 
     @router.get(_ROOT + "/now", **route(200, answers=[Now]))
     def now(tenant: str) -> Response:
@@ -96,11 +83,37 @@ def meter_routes(observe: ObserveClient, access: Access) -> APIRouter:
 
     @router.get(_ROOT + "/events/{event_id:path}", **route(200, answers=[EventSearch]))
     def event(tenant: str, event_id: str, since: Text = None) -> Response:
-        path = f"/v1/events/{_step('event_id', event_id)}"
-        with searches.permit(tenant):
-            return passed_on(observe.search, tenant, path, {"since": since})
+        return bounded.search(tenant, f"/v1/events/{_step('event_id', event_id)}", since=since)
 
     return router
+
+
+class _BoundedObserve:
+    """What observe answers, of a few requests at a time."""
+
+    def __init__(self, observe: ObserveClient) -> None:
+        self._observe = observe
+        self._limit = TenantConcurrencyLimit(
+            AT_ONCE, OF_TENANT, partial(busy, _AGAIN_SECONDS), partial(tenant_busy, _AGAIN_SECONDS)
+        )
+        self._searches = TenantConcurrencyLimit(
+            SEARCHES_AT_ONCE, SEARCHES_OF_TENANT, _searching, partial(tenant_busy, _SEARCH_AGAIN_SECONDS)
+        )
+
+    def answer(self, tenant: str, path: str, **query: str | None) -> Response:
+        """That to a request with a tenant's name and these parameters."""
+        return self._passed_on(self._observe.get, tenant, path, query)
+
+    def search(self, tenant: str, path: str, **query: str | None) -> Response:
+        """The same, of a search of topics."""
+        with self._searches.permit(tenant):
+            return self._passed_on(self._observe.search, tenant, path, query)
+
+    def _passed_on(self, ask: Ask, tenant: str, path: str, query: Mapping[str, str | None]) -> Response:
+        for name, text in query.items():
+            _refuse_long(name, text or "")
+        with self._limit.permit(tenant):
+            return Response(ask(tenant, path, query), media_type="application/json")
 
 
 def _step(name: str, text: str) -> str:
