@@ -28,6 +28,7 @@ class ForkedProcess:
             imported: the modules that need not be imported again, of all processes of a run of tests: those
                 of the first one count.
         """
+        log.touch()  # for whoever reads it at once
         context = get_context("forkserver")
         context.set_forkserver_preload(list(imported))
         self._process = context.Process(target=_run, args=(run, dict(environment), log), daemon=True)
