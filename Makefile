@@ -69,19 +69,17 @@ quick: lint types imports ## Style, types, imports and the unit tests
 # Each run leaves a report by the name of its target, for `tests.failures`.
 PYTEST = $(BIN)/python -m pytest --tier test --junitxml=.test-reports/$@.xml $(ARGS)
 # Contract tests of the management and the control plane, and of the commands that are their clients.
-PLANES := $(addprefix tests/contract/,documents dynamodb management observe provision) \
+PLANES := $(addprefix tests/contract/,deploy documents dynamodb management observe provision) \
     $(filter-out %_delivery.py %_load.py,$(wildcard $(addprefix tests/contract/test_,cli*.py commands_*.py)))
-# In the stream that is over first.
-DEPLOYER := tests/contract/deploy
 # These judge destinations by how long they take.
 TIMED := $(wildcard tests/contract/test_transmit_isolation*.py)
 # Each line of output is whole, so that the streams can be told apart.
 stream-chain: setup
-	@set -o pipefail; $(PYTEST) tests/contract tests/spark $(patsubst %,--ignore=%,$(PLANES) $(DEPLOYER) $(TIMED)) 2>&1 | sed -u 's/^/chain  | /'
+	@set -o pipefail; $(PYTEST) tests/contract tests/spark $(patsubst %,--ignore=%,$(PLANES) $(TIMED)) 2>&1 | sed -u 's/^/chain  | /'
 stream-planes: setup
 	@set -o pipefail; $(PYTEST) $(PLANES) 2>&1 | sed -u 's/^/planes | /'
 stream-parts: quick browser
-	@set -o pipefail; $(PYTEST) tests/synth tests/deploy $(DEPLOYER) tests/console tests/truth 2>&1 | sed -u 's/^/parts  | /'
+	@set -o pipefail; $(PYTEST) tests/synth tests/deploy tests/console tests/truth 2>&1 | sed -u 's/^/parts  | /'
 stream-side: setup
 	@set -o pipefail; $(PYTEST) $(TIMED) tests/integration 2>&1 | sed -u 's/^/side   | /'
 
