@@ -103,14 +103,17 @@ def _serves(release: Release) -> str:
     last = release.log[-1].step if release.ended and release.log else None
     if last is Step.WAKE:  # the former side did not start
         return f"{_short(release.version)} serves on {release.target}"
-    if last is not None and last not in BACKWARD and _may_have_moved(release):
+    if last is not None and last not in BACKWARD and _may_have_moved(release, last):
         return "the traffic is left as it was; `hifi sides` shows where"
     return f"{_short(release.former_version)} serves on {release.former}"
 
 
-def _may_have_moved(release: Release) -> bool:
-    """Whether the former side may have none, or half, although the release made no step back."""
-    return release.kind in (Kind.ROLLBACK, Kind.BURST_OFF) or release.opened
+def _may_have_moved(release: Release, last: Step) -> bool:
+    """Whether the former side may have none, or half, although the release made no step back.
+
+    At START only traffic that was moved by hand ends a release without one.
+    """
+    return release.kind in (Kind.ROLLBACK, Kind.BURST_OFF) or release.opened or last is Step.START
 
 
 def _short(version: str) -> str:

@@ -79,7 +79,9 @@ def _undoing(current: Release, asked: Request) -> Release:
 
 
 def _rollback(current: Release, last: Release, asked: Request, now_ms: int) -> Release:
-    """`last` is undone; `current` may have been refused after it."""
+    """`last` is undone, or begun again: a rollback that failed. `current` may have been refused after it."""
+    if _gave_back(last):
+        return replace(_once_more(last, _begun(current, asked, now_ms)), replay=asked.replay)
     if last.kind is not Kind.DEPLOY or last.step is not Step.DONE:
         raise RequestRefusedError(
             f"the last release ({last.kind} {last.version}) is {last.step}: nothing to roll back; "
@@ -97,6 +99,24 @@ def _rollback(current: Release, last: Release, asked: Request, now_ms: int) -> R
     )
 
 
+def _gave_back(last: Release) -> bool:
+    """Whether it is a rollback after which the version that it was to leave has all traffic, as before it."""
+    steps = {each.step for each in last.log}
+    return last.kind is Kind.ROLLBACK and last.step is Step.UNDONE and Step.GIVE_BACK in steps
+
+
+def _once_more(last: Release, following: Release) -> Release:
+    """The release that follows one that was not done, with the same aim."""
+    return replace(
+        following,
+        version=last.version,
+        target=last.target,
+        former=last.former,
+        former_version=last.former_version,
+        snapshot=last.snapshot,
+    )
+
+
 def _burst_is_on(current: Release) -> bool:
     """Whether both sides take traffic: a burst is done, or its end was not."""
     if current.kind is Kind.BURST_OFF:
@@ -108,14 +128,8 @@ def _burst_off(current: Release, asked: Request, now_ms: int) -> Release:
     if not _burst_is_on(current):
         raise RequestRefusedError("no burst is on; `hifi sides` shows the weights")
     following = _begun(current, asked, now_ms)
-    if current.kind is Kind.BURST_OFF:  # which was not done: once more
-        return replace(
-            following,
-            version=current.version,
-            target=current.target,
-            former=current.former,
-            former_version=current.former_version,
-        )
+    if current.kind is Kind.BURST_OFF:  # which was not done
+        return _once_more(current, following)
     return replace(
         following,
         version=current.former_version,

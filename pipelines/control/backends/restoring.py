@@ -4,13 +4,15 @@ The meter is not set back: what it repeated, cut into other ranges than before, 
 ledger, and events would count as lost. Without a checkpoint it goes on where its ledger ends.
 
 What ingest marks ends where `collected` ends. A real-time batch that was cut off left no trace in the
-checkpoint, so a version may have processed all that was there when it was stopped, whatever it says.
+checkpoint, so a version may have processed all that was there when it was stopped, whatever it says. For
+the same reason it begins in every partition that the topic has, also in those that it was given since: Spark
+would read them from their first record, unmarked.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import KafkaError, KafkaException
 
 from pipelines.control.backends.checkpoints import CheckpointStore, Offsets, by_topic, write_checkpoint
 from pipelines.control.deploy.backend import CannotReplayError
@@ -22,14 +24,12 @@ from shared.contracts.replay_range import (
     decode_replay_range,
     replay_of,
 )
-from shared.contracts.topology import METERING_NODE
+from shared.contracts.topology import INPUTS, METERING_NODE
 from shared.kafka.admin import admin_client
-from shared.kafka.background_reader import reader_config
 from shared.kafka.group_positions import commit_positions
-from shared.kafka.retained_offsets import RetainedOffsets, retained_offsets
-from shared.runtime.logging import get_logger
+from shared.kafka.offset_range_reader import OffsetRange, OffsetRangeReader
+from shared.kafka.progress_group import group_name
 
-_log = get_logger(__name__)
 _ANSWER_SECONDS: Final = 10.0
 
 
@@ -54,11 +54,10 @@ def restore_side(
         CannotReplayError: if what is read again cannot be marked, or is gone.
         KafkaException, OSError: if the brokers do not answer, or a checkpoint cannot be written.
     """
-    replay = (
-        _unfinished(checkpoints, positions)
-        if replayed is None
-        else _replay(bootstrap, positions, replayed, marks=marks)
-    )
+    if replayed is None:
+        replay = _unfinished(checkpoints, positions)
+    else:
+        positions, replay = _replay(bootstrap, positions, replayed, marks=marks)
     for query, offsets in positions.queries.items():
         write_checkpoint(checkpoints, query, offsets, replay if query == REPLAYING_NODE else None)
     checkpoints.replace(METERING_NODE, {})
@@ -67,18 +66,31 @@ def restore_side(
         commit_positions(admin, group, offsets)
 
 
-def _replay(bootstrap: str, positions: Positions, replayed: Positions, *, marks: bool) -> ReplayRange:
+def _replay(
+    bootstrap: str, positions: Positions, replayed: Positions, *, marks: bool
+) -> tuple[Positions, ReplayRange]:
+    """The positions with partitions that were added since, and the records that are marked."""
     problem = unmarked(positions, replayed)
     if problem:
         raise CannotReplayError(problem)
     if not marks:
         raise CannotReplayError("the version that serves is too old to mark what it processes again")
+    held = _held(bootstrap, positions.queries[REPLAYING_NODE])
+    positions = _with_added(positions, held)
     since = positions.queries[REPLAYING_NODE]
-    held = _held(bootstrap, since)
-    gone = sum(max(0, held[name].first - offset) for name, offset in since.items())
+    gone = sum(max(0, held[name].start - offset) for name, offset in since.items())
     if gone:
         raise CannotReplayError(f"{gone:,} of the records that it would begin with are deleted")
-    return replay_of(by_topic(since), by_topic({name: held[name].end for name in since}))
+    return positions, replay_of(by_topic(since), by_topic({name: held[name].end for name in since}))
+
+
+def _with_added(positions: Positions, names: Iterable[str]) -> Positions:
+    """With the beginning of each partition that is missing, for the query that goes back and its group."""
+    begins, group = dict.fromkeys(names, 0), group_name(REPLAYING_NODE)
+    queries = {REPLAYING_NODE: begins | positions.queries[REPLAYING_NODE]}
+    # Or the lag in them would be that of the version before.
+    groups = {group: begins | positions.groups[group]} if group in positions.groups else {}
+    return Positions(queries=positions.queries | queries, groups=positions.groups | groups)
 
 
 def _unfinished(checkpoints: CheckpointStore, positions: Positions) -> ReplayRange | None:
@@ -108,14 +120,10 @@ def _behind(offsets: Offsets, reached: Mapping[str, int]) -> bool:
     return any(offset < reached.get(name, 0) for name, offset in offsets.items())
 
 
-def _held(bootstrap: str, offsets: Offsets) -> dict[str, RetainedOffsets]:
-    """By `topic/partition`, which records there are."""
-    consumer = Consumer(reader_config(bootstrap, "hifi-restore"), logger=_log)
-    try:
-        return {
-            name: retained_offsets(consumer, TopicPartition(topic, int(partition)), seconds=_ANSWER_SECONDS)
-            for name in offsets
-            for topic, _, partition in [name.rpartition("/")]
-        }
-    finally:
-        consumer.close()
+def _held(bootstrap: str, since: Offsets) -> dict[str, OffsetRange]:
+    """By `topic/partition`, which records there are in all that the query reads, of `since` at least."""
+    with OffsetRangeReader(bootstrap, "hifi-restore", seconds=_ANSWER_SECONDS) as reader:
+        found = {f"{each.topic}/{each.partition}": each for each in reader.whole(INPUTS[REPLAYING_NODE])}
+    if since.keys() - found.keys():  # a broker that has just started may not know it yet
+        raise KafkaException(KafkaError(KafkaError._UNKNOWN_PARTITION))
+    return found

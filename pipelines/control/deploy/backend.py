@@ -226,7 +226,7 @@ class Backend(Protocol):
         """Let the code that is started next on a parked side begin at these positions.
 
         Its checkpoints are made anew from them, so that they depend on no other version's format. Afterwards
-        `positions` answers what was given.
+        `positions` answers what was given; of a replay also the beginning of partitions added since.
 
         Args:
             side: parked.

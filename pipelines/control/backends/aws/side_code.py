@@ -64,7 +64,9 @@ class SideCode:
         paths = [self._kube.path(each) for each in found]
         # With its own: if this start breaks off, the next one of any version deletes what it has left.
         known = sorted({*record.paths, *paths})
-        record = replace(record, coming=version, since_ms=self._clock(), parked=False, paths=known)
+        # A start that broke off may have made pods, which the next one does not touch: their crashes count.
+        since_ms = record.since_ms if record.coming == version else self._clock()
+        record = replace(record, coming=version, since_ms=since_ms, parked=False, paths=known)
         self._records.write(record)
         self._delete(pruning.deleted_first(known, paths), fence)
         self._apply(version, found, fence)

@@ -34,7 +34,7 @@ class SideRecord(Struct, frozen=True, kw_only=True):
     """Whether it is parked, or being parked."""
 
     since_ms: int = 0
-    """When the version was started, epoch milliseconds."""
+    """When the version was started, epoch milliseconds: the first try, if one broke off."""
 
     paths: list[str] = []
     """Of all objects of the version.

@@ -20,6 +20,10 @@ from shared.contracts.sides import (
     lone_side,
     seen_side,
 )
+from tests.harness.fake_world import DARK as OTHER
+from tests.harness.fake_world import LIGHT as SERVING
+from tests.harness.fake_world import OLD
+from tests.harness.release_world import ReleaseWorld
 
 T0 = 1_800_000_000_000
 RELEASE = Release(
@@ -88,13 +92,40 @@ def test_its_end_says_what_serves_where() -> None:
         replace(RELEASE, kind=Kind.ROLLBACK, reached=Step.PREFLIGHT, log=[]),
         replace(RELEASE, kind=Kind.BURST_OFF, reached=Step.PREFLIGHT, log=[]),
         RELEASE,
+        *(
+            replace(RELEASE, kind=kind, reached=Step.START, log=[])
+            for kind in (Kind.DEPLOY, Kind.SWITCH, Kind.BURST)
+        ),
     ],
-    ids=["a rollback after the traffic moved", "the end of a burst", "traffic moved by hand"],
+    ids=[
+        "a rollback after the traffic moved",
+        "the end of a burst",
+        "traffic moved by hand",
+        *(
+            f"traffic moved by hand before a {kind} has started its code"
+            for kind in ("deploy", "switch", "burst")
+        ),
+    ],
 )
 def test_without_a_step_back_it_names_no_side_that_serves(ended: Release) -> None:
     last = Passed(step=ended.reached, since_ms=T0, until_ms=T0)
     said = ending(replace(ended, step=Step.UNDONE, log=[*ended.log, last], back="moved"), T0 + 90_000)
     assert said == "undone after 1m30s: moved; the traffic is left as it was; `hifi sides` shows where"
+
+
+def test_a_release_that_traffic_moved_by_hand_ended_names_no_side_that_serves() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, "2.0")
+    world.until(lambda release: release.step is Step.START)
+    world.place.world.shares = {SERVING: 0, OTHER: 100}
+    said = ending(world.ended(), world.now_ms)
+    assert said.endswith("; the traffic is left as it was; `hifi sides` shows where")
+
+
+def test_a_release_that_was_refused_says_that_the_former_version_serves() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, "missing")
+    assert ending(world.ended(), world.now_ms).endswith(f"; {OLD} serves on {SERVING}")
 
 
 def test_what_a_release_left_unfinished_is_shown_with_its_end() -> None:

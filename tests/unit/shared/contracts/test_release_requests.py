@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from shared.contracts.release_requests import Request, RequestRefusedError, requested
 from shared.contracts.release_steps import PLANS, Kind, Step
-from shared.contracts.releases import Release
+from shared.contracts.releases import Passed, Release
 
 DONE = Release(
     number=3, kind=Kind.DEPLOY, version="2.0", step=Step.DONE, since_ms=5, asked_by="ann", asked_ms=1,
@@ -60,6 +60,14 @@ def test_one_that_changed_something_is_not_passed_over() -> None:
     undone = replace(DONE, step=Step.UNDONE, reached=Step.WATCH, number=4)
     with pytest.raises(RequestRefusedError, match="nothing to roll back"):
         requested(undone, Request(kind=Kind.ROLLBACK, by="ben"), 77, DONE)
+
+
+def test_a_rollback_that_an_operator_ended_by_hand_is_not_begun_again() -> None:
+    """Nothing says which side serves."""
+    started = Passed(step=Step.START, since_ms=1, until_ms=2)
+    by_hand = replace(ask(DONE, Kind.ROLLBACK), step=Step.UNDONE, reached=Step.START, log=[started])
+    with pytest.raises(RequestRefusedError, match="nothing to roll back"):
+        ask(by_hand, Kind.ROLLBACK)
 
 
 def test_a_rollback_of_what_is_under_way_asks_for_the_way_back() -> None:

@@ -7,9 +7,10 @@ import pytest
 
 from pipelines.control.backends.aws.manifest import Manifest
 from pipelines.control.backends.aws.side_code import SideCode
+from pipelines.control.backends.aws.side_record import PODS
 from pipelines.control.backends.aws.versions import VersionStore
 from pipelines.control.backends.aws.workloads import PAUSED
-from pipelines.control.deploy.backend import FencedError
+from pipelines.control.deploy.backend import BackendError, FencedError
 from tests.harness.fake_kube import FakeKube, deployment, scaler
 
 FRONT = {"canary", "collect"}
@@ -87,6 +88,42 @@ def test_what_a_late_deployer_put_to_rest_is_woken_by_the_next_start() -> None:
         kube.merge(kube.path(deployment(name)), {"spec": {"replicas": 0}})
     code.start("1.0.0", 2)
     assert (kube.stopped, kube.paused) == (set(), set())
+
+
+class Crashing(FakeKube):
+    """Its pods were made at 0 and crash; the first autoscaler that is applied is refused."""
+
+    refuses = True
+
+    def apply(self, manifest: Manifest) -> None:
+        if manifest["kind"] == "ScaledObject" and self.refuses:
+            self.refuses = False
+            raise BackendError("KEDA's webhook does not answer")
+        super().apply(manifest)
+
+    def list(self, path: str, selector: str) -> Sequence[Manifest]:
+        found = super().list(path, selector)
+        crashed = {"containerStatuses": [{"restartCount": 4}]}
+        return [each | {"status": each["status"] | crashed} if path == PODS else each for each in found]
+
+
+def test_crashes_are_counted_from_the_first_try_to_start_a_version_on() -> None:
+    kube, clock = Crashing(), iter((0, 60_000))
+    code = SideCode(kube, Versions(), "green", lambda: next(clock, 120_000))
+    with pytest.raises(BackendError, match="webhook"):
+        code.start("1.0.0", 1)
+    code.start("1.0.0", 1)
+    assert code.deployed().version == "1.0.0"
+    assert code.readiness().crashes == 8
+
+
+def test_crashes_of_a_version_that_was_not_started_whole_do_not_count_for_the_next() -> None:
+    kube, clock = Crashing(), iter((0, 60_000))
+    code = SideCode(kube, Versions(), "green", lambda: next(clock, 120_000))
+    with pytest.raises(BackendError, match="webhook"):
+        code.start("1.0.0", 1)
+    code.start("2.0.0", 1)
+    assert code.readiness().crashes == 0
 
 
 def test_a_side_takes_events_with_a_pod_of_collect_that_is_ready() -> None:

@@ -86,6 +86,28 @@ def test_a_rollback_to_a_side_that_takes_nothing_leaves_the_traffic_where_it_is(
     assert badly_ended(found) == []
 
 
+@pytest.mark.parametrize("reached", [Step.READY, Step.ALL])
+def test_a_rollback_that_failed_may_be_asked_for_again_with_its_replay(reached: Step) -> None:
+    world = _released()
+    snapshot = world.release.snapshot
+    world.turn(30)
+    world.ask(Kind.ROLLBACK, replay=True)
+    world.until(lambda release: release.step is reached)
+    if reached is Step.READY:
+        world.place.refusing = {LIGHT}
+    else:
+        world.place.before_call = _refuses_weights
+    world.until(lambda release: bool(release.back))
+    world.place.before_call = lambda _: None
+    assert world.ended().step is Step.UNDONE
+    world.place.refusing = set()
+    again = world.ask(Kind.ROLLBACK, replay=True)
+    assert snapshot is not None and again.snapshot == snapshot
+    assert world.ended().step is Step.DONE
+    assert_whole(world, version=OLD, side=LIGHT)
+    assert any(marked for *_, marked in world.place.world.sides[DARK].processed)
+
+
 def test_a_rollback_whose_side_is_never_ready_parks_it_again() -> None:
     world = _released()
     world.ask(Kind.ROLLBACK)
