@@ -40,7 +40,7 @@ def config_table(
         decode=_decoded,
         view=view,
         used=used,
-        complete=lambda catalogue: catalogue.complete,
+        complete_key=COMPLETE_KEY,
     ).start()
 
 

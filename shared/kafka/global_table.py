@@ -23,7 +23,9 @@ class GlobalTable(BackgroundReader, Generic[T]):
 
     It is loaded once it has been read to the end that the topic had at the start, and is complete. While the
     brokers are unavailable it keeps what it has, and while a new consumer reads the topic again the view is
-    the one from before. A value that cannot be decoded is logged and the former one kept.
+    the one from before. A topic that was deleted and made again is read on top of the old content. What the
+    new topic lacks is dropped once that is complete. A value that cannot be decoded is logged and the former
+    one kept.
     """
 
     def __init__(  # noqa: PLR0913  # what to read, and what to make of it
@@ -35,7 +37,7 @@ class GlobalTable(BackgroundReader, Generic[T]):
         decode: Callable[[bytes], Any],
         view: Callable[[Mapping[bytes, Any]], T],
         used: Callable[[int], None] = lambda _: None,
-        complete: Callable[[T], bool] = lambda _: True,
+        complete_key: bytes | None = None,
     ) -> None:
         """Read a topic.
 
@@ -46,7 +48,8 @@ class GlobalTable(BackgroundReader, Generic[T]):
             decode: of a value.
             view: made of the decoded values at each change.
             used: called on the thread some times a second, once loaded, with the `position`.
-            complete: whether a view that was read to the end has everything; if not, it waits for more.
+            complete_key: of the record which says that the topic has everything: the table waits for it.
+                Without one, a topic that was read to its end is complete, and old content is never dropped.
         """
         super().__init__(name=f"table-{topic}", config=reader_config(bootstrap, client_id))
         self._topic = topic
@@ -59,9 +62,12 @@ class GlobalTable(BackgroundReader, Generic[T]):
         """Of the position."""
 
         self._offsets = NewestOffsets()
-        self._used, self._complete = used, complete
+        self._used, self._complete_key = used, complete_key
         self._unread: set[int] = set()
         """Partitions still to be read to the end."""
+
+        self._found: set[bytes] | None = None
+        """Keys that the topic has, read since it was assigned; None once the table has no others."""
 
         self._outdated = False
         """Whether there are changes of which no view was made."""
@@ -124,7 +130,7 @@ class GlobalTable(BackgroundReader, Generic[T]):
         if found:
             self._offsets, self._position, self._read_to = NewestOffsets(), 0, 0
             consumer.assign([TopicPartition(self._topic, p, 0) for p in found])
-            self._unread = set(found)
+            self._unread, self._found = set(found), set()
             self._looked = time.monotonic()
         return bool(found)
 
@@ -134,20 +140,37 @@ class GlobalTable(BackgroundReader, Generic[T]):
         self._read_to = max([self._read_to, *(_end_of(message) for message in messages)])
         was_unread = bool(self._unread)
         self._unread -= {m.partition() for m in messages if is_end(m)}
+        self._outdated = self._drop_old() or self._outdated
         if not (self.loaded and self._unread):
             if self._outdated:
                 self._view, self._outdated = self._make_view(self._values), False
             with self._moved:  # after the view: whoever reads both has a view at least as new
                 self._position = self._read_to
                 self._moved.notify_all()
-        if was_unread and not self._unread and not self._complete(self._view):
+        complete = self._complete_key is None or self._complete_key in self._values
+        if was_unread and not self._unread and not complete:
             _log.warning("topic lacks a part; waiting for its writer", extra={"topic": self._topic})
-        if not self.loaded and not self._unread and self._complete(self._view):
+        if not self.loaded and not self._unread and complete:
             self._loaded.set()
+
+    def _drop_old(self) -> bool:
+        """Drop what the topic lacks, once it says itself that it has everything; True if there was any.
+
+        What was deleted before a new topic was filled has no deletion there.
+        """
+        if self._unread or self._found is None or self._complete_key not in self._found:
+            return False
+        old = self._values.keys() - self._found
+        for key in old:
+            del self._values[key]
+        self._found = None
+        return bool(old)
 
     def _apply(self, message: Message) -> bool:
         key, value = message.key() or b"", message.value()
         self._offsets.note(key, message.offset() or 0, deleted=value is None)
+        if self._found is not None:
+            (self._found.discard if value is None else self._found.add)(key)
         if value is None:
             return self._values.pop(key, None) is not None
         try:

@@ -7,6 +7,7 @@ from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
 from shared.contracts.topics import Topic
 from shared.kafka.background_reader import BackgroundReader, poll_all, reader_config
+from shared.kafka.partition_watch import PartitionWatch
 from shared.kafka.retained_offsets import retained_offsets
 from shared.runtime.logging import get_logger
 
@@ -39,6 +40,9 @@ class NewRecords(BackgroundReader):
         }
         super().__init__(name=f"new-{topic}", config=reader_config(bootstrap, client_id) | bounds)
         self._topic, self._take, self._skipped = topic, take, skipped
+        self._watch = PartitionWatch(topic)
+        self._read: set[int] = set()
+        """Partitions."""
 
     def _assign(self, consumer: Consumer) -> bool:
         """Assign every partition from its end; False if the brokers do not answer."""
@@ -52,6 +56,7 @@ class NewRecords(BackgroundReader):
             return False
         if places:
             consumer.assign(places)
+            self._read = set(found)
             self._loaded.set()
         return bool(places)
 
@@ -63,7 +68,14 @@ class NewRecords(BackgroundReader):
             _log.warning("reading is too slow; going on at the end", extra={"topic": self._topic})
             self._skipped()
             return False
+        self._read_too(consumer, self._watch.unread(consumer, self._read))
         return True
+
+    def _read_too(self, consumer: Consumer, partitions: set[int]) -> None:
+        """Read partitions that the topic did not have, from their beginning: all in them is new."""
+        if partitions:
+            consumer.incremental_assign([TopicPartition(self._topic, each, 0) for each in partitions])
+            self._read |= partitions
 
     @staticmethod
     def _is_behind(consumer: Consumer) -> bool:

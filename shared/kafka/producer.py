@@ -16,6 +16,7 @@ from shared.runtime.logging import get_logger
 
 Headers = Sequence[tuple[str, str | bytes | None]]
 _Report = tuple[asyncio.Future[None], KafkaError | None]
+_OnDelivery = Callable[[KafkaError | None, Message], None]
 
 _log = get_logger(__name__)
 _POLL_SECONDS = 0.5
@@ -91,7 +92,7 @@ class AwaitedProducer:
 
     @property
     def stalled(self) -> bool:
-        """Whether records are queued and the brokers have acknowledged nothing for `ack_seconds`.
+        """Whether records that callers wait for are queued, and none was acknowledged for `ack_seconds`.
 
         Accepting more would only fill the queue: those records would time out too, and be written twice when
         the brokers are back. It ends with the first acknowledgement, or when the queued records time out.
@@ -118,6 +119,17 @@ class AwaitedProducer:
         finally:
             _abandon(futures)
 
+    def offer(self, topic: Topic, values: Iterable[bytes]) -> None:
+        """Queue records that may be lost: what the brokers do not take in time is dropped.
+
+        They do not count for `stalled`: the partitions of other topics may take what a caller waits for.
+        """
+        try:
+            for value in values:
+                self._queue(topic, value, (), _ignored)
+        except (BufferError, KafkaException) as error:
+            _log.info("records dropped", extra={"topic": topic, "error": str(error)})
+
     async def answers(self, topic: Topic) -> bool:
         """Whether the brokers answer and have the topic."""
         try:
@@ -140,18 +152,19 @@ class AwaitedProducer:
 
     def _produce(self, topic: Topic, value: bytes, headers: Headers) -> asyncio.Future[None]:
         future = self._loop.create_future()
-        try:
-            self._client.produce(
-                topic, value, headers=list(headers), on_delivery=partial(self._report, future)
-            )
-        except KafkaException as error:
-            if is_fatal(error):
-                self._renew()
-            raise
+        self._queue(topic, value, headers, partial(self._report, future))
         if self._waiting == 0:
             self._last_sign = time.monotonic()  # measured from the first queued record
         self._waiting += 1
         return future
+
+    def _queue(self, topic: Topic, value: bytes, headers: Headers, report: _OnDelivery) -> None:
+        try:
+            self._client.produce(topic, value, headers=list(headers), on_delivery=report)
+        except KafkaException as error:
+            if is_fatal(error):
+                self._renew()
+            raise
 
     def _report(self, future: asyncio.Future[None], error: KafkaError | None, _message: Message) -> None:
         """Delivery report; the client calls it inside `poll`, so on the poll thread."""
@@ -190,6 +203,10 @@ class AwaitedProducer:
             client.poll(0)
             if not len(client):
                 self._spent.remove(client)
+
+
+def _ignored(_error: KafkaError | None, _message: Message) -> None:
+    """The delivery report of a record that may be lost."""
 
 
 def _abandon(futures: Iterable[asyncio.Future[None]]) -> None:

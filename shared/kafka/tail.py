@@ -17,15 +17,13 @@ from shared.kafka.background_reader import (
     poll_all,
     reader_config,
 )
+from shared.kafka.partition_watch import PartitionWatch
 from shared.runtime.clock import Clock, wall_clock
 from shared.runtime.kafka_config import client_config
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 _TRY_SECONDS: Final = 5.0
-_LOOK_SECONDS: Final = 10.0
-"""Between two looks for partitions that the topic did not have."""
-
 _MOST_MESSAGES: Final = 1_000
 _END: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 _NEWEST: OffsetSpec = OffsetSpec.max_timestamp()  # type: ignore[no-untyped-call]
@@ -56,7 +54,7 @@ class Tail(BackgroundReader):
         self._clock = clock
         self._positions: dict[int, int] = {}
         self._goal: Mapping[int, int] = {}
-        self._looked = time.monotonic()
+        self._watch = PartitionWatch(topic)
         self._moved = threading.Condition()
         self._admin = AdminClient(client_config(bootstrap) | {"client.id": client_id}, logger=_log)
 
@@ -80,17 +78,7 @@ class Tail(BackgroundReader):
         messages = poll_all(consumer, _MOST_MESSAGES)
         if messages:
             self._handle(messages)
-        return not self._has_grown()
-
-    def _has_grown(self) -> bool:
-        """Whether the topic has partitions that are not read."""
-        if time.monotonic() - self._looked < _LOOK_SECONDS:
-            return False
-        self._looked = time.monotonic()
-        try:
-            return not self._positions.keys() >= set(self._partitions(_TRY_SECONDS))
-        except (KafkaException, TimeoutError):
-            return False
+        return not self._watch.unread(self._admin, self._positions.keys())
 
     def _assign(self, consumer: Consumer) -> bool:
         """Assign every partition from the start of the window; False if the brokers do not answer."""

@@ -52,7 +52,7 @@ Numbers = dict[bytes, int]
 
 @contextmanager
 def table(
-    brokers: Cluster, topic: Topic, complete: Callable[[Numbers], bool] = lambda _: True
+    brokers: Cluster, topic: Topic, complete_key: bytes | None = None
 ) -> Iterator[GlobalTable[Numbers]]:
     """Numbers by key."""
     reader = GlobalTable[Numbers](
@@ -61,7 +61,7 @@ def table(
         topic=topic,
         decode=int,
         view=dict,
-        complete=complete,
+        complete_key=complete_key,
     ).start()
     try:
         yield reader
@@ -108,7 +108,7 @@ def test_a_topic_that_was_read_to_its_end_is_not_loaded_before_it_is_complete(
 ) -> None:
     create(brokers, topic)
     write(brokers, topic, a="1")
-    with table(brokers, topic, lambda numbers: b"last" in numbers) as numbers:
+    with table(brokers, topic, b"last") as numbers:
         assert eventually(lambda: "topic lacks a part" in caplog.text)
         write(brokers, topic, b="2")
         assert eventually(lambda: numbers.view == {b"a": 1, b"b": 2})
@@ -131,6 +131,23 @@ def test_a_recreated_topic_is_read_on_top_of_the_old_content(
         create(brokers, topic)
         write(brokers, topic, b="3")
         assert eventually(lambda: numbers.view == {b"a": 1, b"b": 3})
+
+
+def test_keys_that_a_recreated_topic_lacks_are_dropped_once_it_is_complete(
+    brokers: Cluster, topic: Topic, caplog: pytest.LogCaptureFixture
+) -> None:
+    create(brokers, topic)
+    write(brokers, topic, a="1", b="2", last="0")
+    with table(brokers, topic, b"last") as numbers:
+        assert numbers.wait(SECONDS)
+        delete(brokers, topic)
+        assert eventually(lambda: "topic is gone" in caplog.text)
+        create(brokers, topic)
+        write(brokers, topic, b="3")
+        assert eventually(lambda: numbers.view == {b"a": 1, b"b": 3, b"last": 0}), "it may come yet"
+        write(brokers, topic, c="4", d="5", last="6")
+        write(brokers, topic, d=None)
+        assert eventually(lambda: numbers.view == {b"b": 3, b"c": 4, b"last": 6})
 
 
 def test_a_table_that_is_read_again_claims_no_record_that_its_view_lacks(

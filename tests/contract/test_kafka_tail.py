@@ -1,4 +1,4 @@
-"""The tail of a topic, on real brokers."""
+"""The tail of a topic, and its new records, on real brokers."""
 
 import time
 import uuid
@@ -13,6 +13,7 @@ from confluent_kafka.cimpl import NewPartitions, NewTopic
 from scripts.local.kafka.cluster import Cluster
 from shared.contracts.topics import Topic
 from shared.kafka.admin import admin_client
+from shared.kafka.new_records import NewRecords
 from shared.kafka.producer import producer_config
 from shared.kafka.tail import Tail
 from tests.harness.waiting import eventually
@@ -44,6 +45,25 @@ def tail(bootstrap: str, topic: Topic, window_ms: int) -> Iterator[tuple[Tail, l
         reader.stop()
 
 
+@contextmanager
+def new_records(bootstrap: str, topic: Topic) -> Iterator[tuple[NewRecords, list[bytes]]]:
+    taken: list[bytes] = []
+
+    def take(messages: list[Message]) -> None:
+        taken.extend(message.value() or b"" for message in messages)
+
+    def skipped() -> None:
+        taken.append(b"skipped")
+
+    reader = NewRecords(
+        bootstrap=bootstrap, client_id="test", topic=topic, take=take, skipped=skipped
+    ).start()
+    try:
+        yield reader, taken
+    finally:
+        reader.stop()
+
+
 def write(bootstrap: str, topic: Topic, *values: bytes, timestamp: int = 0) -> None:
     producer = Producer(producer_config(bootstrap, "test"))
     for value in values:
@@ -63,17 +83,40 @@ def test_empty_topic_is_loaded_at_once(brokers: Cluster, topic: Topic) -> None:
         assert taken == []
 
 
+def add_a_partition(bootstrap: str, topic: Topic) -> Producer:
+    """A producer that knows the third one."""
+    admin = admin_client(bootstrap)  # keep a reference until it has answered
+    admin.create_partitions([NewPartitions(topic, 3)])[topic].result(60)
+    producer = Producer(producer_config(bootstrap, "test"))
+    eventually(lambda: partitions(producer, topic) == 3, 60, "the third partition", every=0.1)
+    return producer
+
+
 def test_partitions_that_a_topic_gets_are_read_too(brokers: Cluster, topic: Topic) -> None:
     with tail(brokers.bootstrap, topic, HOUR_MS) as (reader, taken):
         assert reader.wait(60)
-        admin = admin_client(brokers.bootstrap)
-        admin.create_partitions([NewPartitions(topic, 3)])[topic].result(60)
-        producer = Producer(producer_config(brokers.bootstrap, "test"))
-        eventually(lambda: partitions(producer, topic) == 3, 60, "the third partition", every=0.1)
+        producer = add_a_partition(brokers.bootstrap, topic)
         producer.produce(topic, b"new", partition=2)
         assert producer.flush(60) == 0
         eventually(lambda: b"new" in taken, 60, "the new partition is read", every=0.1)
         assert reader.catch_up(60)
+
+
+def test_new_records_are_also_those_of_partitions_that_a_topic_gets(brokers: Cluster, topic: Topic) -> None:
+    write(brokers.bootstrap, topic, *(b"before-%d" % n for n in range(20)))
+    with new_records(brokers.bootstrap, topic) as (reader, taken):
+        assert reader.wait(60)
+        producer = add_a_partition(brokers.bootstrap, topic)
+        expected = [b"%d-%d" % (partition, n) for partition in range(3) for n in range(5)]
+        for each in expected[5:]:  # nothing in the first: it has no position when the third one is added
+            producer.produce(topic, each, partition=int(each[:1]))
+        assert producer.flush(60) == 0
+        eventually(lambda: b"2-0" in taken, 60, "the new partition is read", every=0.1)
+        for each in expected[:5]:
+            producer.produce(topic, each, partition=0)
+        assert producer.flush(60) == 0
+        eventually(lambda: len(taken) >= len(expected), 60, "the others are read on", every=0.1)
+    assert sorted(taken) == expected, "each once, and none from before"
 
 
 def test_window_counts_back_from_the_newest_record_not_from_now(brokers: Cluster, topic: Topic) -> None:

@@ -1,6 +1,7 @@
 """Writes to the table when write keys were last used, as collect reports it."""
 
 import threading
+from typing import Final, NamedTuple
 
 import msgspec
 from confluent_kafka import Message
@@ -14,6 +15,24 @@ _log = get_logger(__name__)
 WINDOW_MS = STORED_MS
 """How far back `key_usage` is read again at the start, milliseconds: earlier uses are in the table."""
 
+_KEPT_MS: Final = 2 * STORED_MS
+"""How long a process that does not lead keeps a use: the leader wrote it long ago."""
+
+_MOST_KEYS: Final = 50
+"""Of one turn, each with two requests at most. The rest waits for the next one: documents wait meanwhile."""
+
+_LONGEST_MS: Final = 200
+"""After which a turn begins no further key, milliseconds."""
+
+_Key = tuple[str, str]
+"""Tenant and sort key."""
+
+
+class _Pending(NamedTuple):
+    use: KeyUse
+    taken_ms: int
+    """By this process's clock: that of the use may be wrong, and what waited in the topic is older."""
+
 
 class KeyUsageWriter:
     """`take` is called on one thread, `write` on another."""
@@ -21,17 +40,18 @@ class KeyUsageWriter:
     def __init__(self, items: ItemStore[int], side: str, clock: Clock) -> None:
         self._items, self._side, self._clock = items, side, clock
         self._lock = threading.Lock()
-        self._pending: dict[tuple[str, str], KeyUse] = {}
-        """By tenant and sort key; one for each key at most."""
+        self._pending: dict[_Key, _Pending] = {}
+        """One for each key at most; the key that waits longest is the first."""
 
-        self._written: dict[tuple[str, str], int] = {}
-        """By tenant and sort key, what the table has of keys that were used a little while ago."""
+        self._written: dict[_Key, int] = {}
+        """What the table has of keys that were used a little while ago."""
 
     def __len__(self) -> int:
         return len(self._pending) + len(self._written)
 
     def take(self, messages: list[Message]) -> None:
         """Learn from records of `key_usage`."""
+        now_ms = self._clock()
         for message in messages:
             try:
                 used = decode(message.value() or b"")
@@ -40,28 +60,45 @@ class KeyUsageWriter:
                 continue
             with self._lock:
                 for each in used:
-                    self._pending[each.tenant, sort_key(each.source, each.key_id, self._side)] = each
+                    key = each.tenant, sort_key(each.source, each.key_id, self._side)
+                    self._pending[key] = _Pending(each, now_ms)
+        with self._lock:
+            oldest = now_ms - _KEPT_MS
+            self._pending = {key: each for key, each in self._pending.items() if each.taken_ms >= oldest}
 
     def write(self) -> None:
-        """Write what the table is too far behind.
+        """Write what the table is too far behind, as much of it as a turn has time for.
 
         Raises:
             StoreError: if the table cannot be used; what is left is written the next time.
         """
         with self._lock:
             pending = dict(self._pending)
-        for (tenant, sort), used in pending.items():
-            self._put(tenant, sort, min(used.at_ms, self._clock()))
-            with self._lock:
-                if self._pending[tenant, sort] is used:
-                    del self._pending[tenant, sort]
+        until, begun = self._clock() + _LONGEST_MS, 0
+        for key, each in pending.items():
+            at_ms = min(each.use.at_ms, self._clock())
+            if self._is_due(key, at_ms):
+                if begun == _MOST_KEYS or self._clock() >= until:
+                    break
+                begun += 1
+                self._put(key, at_ms)
+            self._done(key, each)
         oldest = self._clock() - STORED_MS
         self._written = {key: at_ms for key, at_ms in self._written.items() if at_ms > oldest}
 
-    def _put(self, tenant: str, sort: str, at_ms: int) -> None:
-        key = tenant, sort
+    def _is_due(self, key: _Key, at_ms: int) -> bool:
+        """Whether the table is too far behind, as far as is known without asking it."""
+        return key not in self._written or at_ms - self._written[key] >= STORED_MS
+
+    def _put(self, key: _Key, at_ms: int) -> None:
+        tenant, sort = key
         if key not in self._written:
             self._written[key] = self._items.get(partition(tenant), sort) or 0
-        if at_ms - self._written[key] >= STORED_MS:
+        if self._is_due(key, at_ms):
             self._items.put(partition(tenant), sort, at_ms)
             self._written[key] = at_ms
+
+    def _done(self, key: _Key, each: _Pending) -> None:
+        with self._lock:
+            if self._pending.get(key) is each:  # there may be a newer use, or it was dropped as too old
+                del self._pending[key]

@@ -45,7 +45,7 @@ class TraceService:
         self._metrics = metrics
         self._stopping = stopping
         self._committed: dict[Partition, int] = {}
-        self._paused = False
+        self._paused: set[Partition] = set()
         self.joined = False
         """Whether the group has assigned partitions to this member, perhaps none."""
 
@@ -139,20 +139,28 @@ class TraceService:
             self._committed = positions
 
     def _hold_back(self) -> None:
-        """Pause reading while the buffer is full."""
-        if self._buffer.full == self._paused:
-            return
-        self._paused = self._buffer.full
-        change = self._consumer.pause if self._paused else self._consumer.resume
-        change(self._consumer.assignment())
+        """Pause every partition while the buffer is full, also those that came meanwhile."""
+        held = {_partition(each) for each in self._consumer.assignment()} if self._buffer.full else set()
+        if new := held - self._paused:
+            self._consumer.pause([TopicPartition(*each) for each in new])
+        if over := self._paused - held:
+            self._consumer.resume([TopicPartition(*each) for each in over])
+        self._paused = held
 
     def _assigned(self, _consumer: Consumer, partitions: Iterable[TopicPartition]) -> None:
         self.joined = True
-        self._paused = False
         _log.info("partitions assigned", extra={"new": [each.partition for each in partitions]})
 
     def _revoked(self, _consumer: Consumer, partitions: Iterable[TopicPartition]) -> None:
         self._commit()
-        revoked = [(each.topic, each.partition) for each in partitions]
+        revoked = {_partition(each) for each in partitions}
+        if paused := revoked & self._paused:
+            # librdkafka keeps the pause of a partition that is taken away: given back it would never be read.
+            self._consumer.resume([TopicPartition(*each) for each in paused])
+            self._paused -= paused
         self._buffer.forget(revoked)
         self._committed = {at: n for at, n in self._committed.items() if at not in revoked}
+
+
+def _partition(place: TopicPartition) -> Partition:
+    return place.topic, place.partition

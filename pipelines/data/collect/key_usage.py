@@ -7,7 +7,7 @@ from typing import Final
 from shared.contracts.documents import Source, key_id
 from shared.contracts.key_usage import REPORTED_MS, KeyUse, encode
 from shared.contracts.topics import Topic
-from shared.kafka.producer import AwaitedProducer, NotWrittenError
+from shared.kafka.producer import AwaitedProducer
 from shared.runtime.clock import Clock
 
 _EVERY_SECONDS: Final = 2.0
@@ -47,9 +47,5 @@ async def reporting(usage: KeyUsage, producer: AwaitedProducer, clock: Clock) ->
     """Run as a task: report every two seconds."""
     while True:
         await asyncio.sleep(_EVERY_SECONDS)
-        if producer.stalled:
-            continue
-        try:
-            await producer.send(Topic.KEY_USAGE, usage.report(clock()), ())
-        except NotWrittenError:
-            continue
+        if not producer.stalled:
+            producer.offer(Topic.KEY_USAGE, usage.report(clock()))

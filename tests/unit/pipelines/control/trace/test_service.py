@@ -2,8 +2,9 @@
 
 import threading
 from collections.abc import Callable, Iterable
-from typing import Any, cast
+from typing import cast
 
+import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from pipelines.control.trace.metrics import TraceMetrics
@@ -54,28 +55,53 @@ class Record:
 
 
 class Topics:
-    """The consumer: gives out records, and keeps what is committed."""
+    """The consumer: gives out records of a partition, and keeps what is committed.
+
+    As with librdkafka, a partition that is taken away and given back is still paused.
+    """
 
     def __init__(self, events: Iterable[str]) -> None:
         self._records = [Record(n, event) for n, event in enumerate(events)]
-        self.committed = 0
-        self.paused = False
+        self._next = self.committed = 0
+        self._held, self._paused = {0}, set[int]()
+
+    @property
+    def paused(self) -> bool:
+        return 0 in self._paused
 
     def consume(self, most: int, timeout: float) -> list[Record]:
-        found, self._records = self._records[:most], self._records[most:]
-        return [] if self.paused else found
+        if self.paused or 0 not in self._held:
+            return []
+        found = self._records[self._next : self._next + most]
+        self._next += len(found)
+        return found
 
     def commit(self, offsets: list[TopicPartition], **_: object) -> None:
         (self.committed,) = (each.offset for each in offsets)
 
-    def assignment(self) -> list[Any]:
-        return []
+    def assignment(self) -> list[TopicPartition]:
+        return [partition_of_traces(number) for number in self._held]
 
-    def pause(self, _: object) -> None:
-        self.paused = True
+    def pause(self, partitions: list[TopicPartition]) -> None:
+        self._paused |= {each.partition for each in partitions}
 
-    def resume(self, _: object) -> None:
-        self.paused = False
+    def resume(self, partitions: list[TopicPartition]) -> None:
+        self._paused -= {each.partition for each in partitions}
+
+    def take_away(self, service: TraceService, number: int) -> None:
+        """A rebalance: another member gets a partition."""
+        service._revoked(cast(Consumer, self), [partition_of_traces(number)])
+        self._held.remove(number)
+
+    def give(self, service: TraceService, number: int) -> None:
+        service._assigned(cast(Consumer, self), [partition_of_traces(number)])
+        self._held.add(number)
+        if number == 0:
+            self._next = self.committed
+
+
+def partition_of_traces(number: int) -> TopicPartition:
+    return TopicPartition(Topic.TRACES, number)
 
 
 class Receiver:
@@ -165,3 +191,37 @@ def test_reading_pauses_while_the_buffer_is_full_and_the_receiver_takes_nothing(
     for _ in range(MAX_POINTS // 1_000):
         scene.service.turn()
     assert scene.topics.paused
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> int:
+    """Points that fill the buffer: a tenth of the usual."""
+    monkeypatch.setattr("pipelines.control.trace.span_buffer.MAX_POINTS", BATCH_POINTS)
+    return BATCH_POINTS
+
+
+def test_a_partition_that_was_paused_is_read_when_it_is_given_back(small: int) -> None:
+    events, answers = [f"e{n}" for n in range(small + 1_000)], [Outcome.UNAVAILABLE]
+    scene = Scene(events, lambda _: answers[0])
+    for _ in range(small // 1_000):
+        scene.service.turn()
+    assert scene.topics.paused
+    scene.topics.take_away(scene.service, 0)
+    scene.topics.give(scene.service, 0)
+    answers[0] = Outcome.ACKNOWLEDGED
+    for _ in range(5):
+        scene.service.turn()
+    assert scene.receiver.events() == events
+
+
+def test_a_partition_that_comes_does_not_keep_a_paused_one_from_being_read_again(small: int) -> None:
+    events, answers = [f"e{n}" for n in range(small + 1_000)], [Outcome.UNAVAILABLE]
+    scene = Scene(events, lambda _: answers[0])
+    for _ in range(small // 1_000):
+        scene.service.turn()
+    assert scene.topics.paused
+    scene.topics.give(scene.service, 1)
+    answers[0] = Outcome.ACKNOWLEDGED
+    for _ in range(5):
+        scene.service.turn()
+    assert scene.receiver.events() == events
