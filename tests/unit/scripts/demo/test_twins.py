@@ -83,7 +83,8 @@ class Load:
         return []
 
     def totals(self, _: Sequence[PipeResult]) -> DemoTotals:
-        return DemoTotals(sent=1, acked=1, refused=0, unacknowledged=0, waiting=0, lost=0, seconds=1)
+        counts = {"sent": 1, "acked": 1, "refused": 0, "unacknowledged": 0, "waiting": 0, "on_the_way": 0}
+        return DemoTotals(**counts, lost=0, seconds=1)
 
 
 @pytest.fixture
