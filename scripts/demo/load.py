@@ -15,7 +15,7 @@ from scripts.load.run_id import new_run_id
 from scripts.load.schedule import Schedule
 from scripts.load.sender import Sender
 from scripts.load.telemetry import Telemetry
-from scripts.load.verify import visible_ids
+from scripts.load.verify import is_behind, visible_ids
 from shared.runtime.clock import wall_clock
 from shared.runtime.errors import OperatorError
 
@@ -142,11 +142,16 @@ class Demo:
     def totals(self, results: list[PipeResult]) -> DemoTotals:
         """The totals; events that did not arrive are searched for in the retry and dead-letter topics.
 
+        Those that are not there are lost, unless they still come, or the chain has yet to read them.
+
         Raises:
-            TimeoutError, KafkaException: if they cannot be read.
+            KafkaUnavailableError: if the brokers do not answer.
         """
         missing = {(result.pipe.name, event_id) for result in results for event_id in result.missing}
+        behind = bool(missing) and any(is_behind(each) for each in self._plan.bootstraps)
         visible = set().union(*map(visible_ids, self._plan.bootstraps)) if missing else set()
+        hidden = missing - visible
+        on_the_way = hidden if behind else set(filter(self._arrived, hidden))
         counts = self._sender.counts
         return DemoTotals(
             sent=counts.sent,
@@ -154,9 +159,15 @@ class Demo:
             refused=counts.refused,
             unacknowledged=counts.unacknowledged,
             waiting=len(missing & visible),
-            lost=len(missing - visible),
+            on_the_way=len(on_the_way),
+            lost=len(hidden - on_the_way),
             seconds=self._sent_seconds,
         )
+
+    def _arrived(self, delivery: tuple[str, str]) -> bool:
+        """Whether an event of a pipe has arrived by now."""
+        name, event_id = delivery
+        return any(event_id in self._receiver.counts(pipe.path).seen for pipe in PIPES if pipe.name == name)
 
     def _moment(self) -> DemoState:
         arrived, counts, now = self._everything, self._sender.counts, time.monotonic()

@@ -123,18 +123,28 @@ class DemoTotals(Struct, frozen=True, kw_only=True):
     waiting: int
     """Not delivered, but in a retry topic or in `dead_letter`."""
 
+    on_the_way: int
+    """Neither delivered nor waiting, but the side has not read all of its records."""
+
     lost: int
     seconds: float
 
     @property
     def good(self) -> bool:
-        """Whether events were acknowledged, and none was lost or refused."""
-        return self.lost == 0 and self.acked > 0 and self.refused == 0
+        """Whether events were acknowledged, and none was lost, refused or left on the way."""
+        return self.lost == self.on_the_way == self.refused == 0 and self.acked > 0
+
+
+def _verdict(totals: DemoTotals) -> str:
+    if totals.lost:
+        return f"{totals.lost:,} deliveries were lost"
+    if totals.on_the_way:
+        return f"{totals.on_the_way:,} deliveries are not made yet: the side is behind"
+    return "nothing was lost"
 
 
 def summary(totals: DemoTotals, results: list[PipeResult]) -> RenderableType:
     """The summary at the end."""
-    verdict = "nothing was lost" if totals.lost == 0 else f"{totals.lost:,} deliveries were lost"
     facts = Text.assemble(
         (f"{totals.acked:,}", "bold"),
         f" of {totals.sent:,} events were acknowledged in {totals.seconds:.0f} s "
@@ -145,6 +155,9 @@ def summary(totals: DemoTotals, results: list[PipeResult]) -> RenderableType:
         f"\n{totals.waiting:,} wait, with a reason, in a retry topic or in dead_letter"
         if totals.waiting
         else "",
+        f"\n{totals.on_the_way:,} are not delivered yet: the side is behind; `hifi doctor` shows where"
+        if totals.on_the_way
+        else "",
     )
     note = Text(
         "Each pipe that takes an event delivers it once. Lag is arrival minus the event's time. Missing are "
@@ -154,7 +167,7 @@ def summary(totals: DemoTotals, results: list[PipeResult]) -> RenderableType:
     )
     return Panel(
         Group(facts, pipes_table(results), note),
-        title=f"[bold]{verdict}",
+        title=f"[bold]{_verdict(totals)}",
         border_style="green" if totals.good else "red",
         width=_WIDTH,
         padding=(1, 1),

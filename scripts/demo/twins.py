@@ -8,10 +8,10 @@ import asyncio
 import os
 import sys
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 import uvloop
 from rich.console import Console, Group
@@ -32,10 +32,11 @@ from scripts.local.processes.profile import SideProfile
 from scripts.local.processes.stopping import stop_signals_interrupt
 from scripts.local.progress import Progress
 from scripts.local.side import Side
+from scripts.local.twins.broker_restart import RESTART_SECONDS
 from scripts.local.twins.place import Twins
 from scripts.local.twins.up import described_twins, start_twins, twins_up
 from scripts.local.warmup.warmup import WARM_UP_SECONDS
-from scripts.terminal import REFUSED, run_command
+from scripts.terminal import INTERRUPTED, REFUSED, run_command
 from shared.runtime.errors import OperatorError
 
 _FOLDER: Final = Path(".hifi-twins")
@@ -45,11 +46,18 @@ _SHOW_SECONDS: Final = 5.0
 _BAKE: Final = "HIFI_BAKE_MINUTES"
 
 
+class EndedEarlyError(OperatorError):
+    """The story was not over when the demo had to end."""
+
+    status: ClassVar[int] = INTERRUPTED
+
+
 async def run_twins_demo(twins: Twins, progress: Progress, rate: float) -> bool:
     """Send events to the twins' one port until the story is over; returns whether nothing was lost.
 
     Raises:
         OperatorError: if a side does not deliver, or a release is undone.
+        EndedEarlyError: if it is interrupted, or the story takes longer than the load.
     """
     story, stopping = Story(twins), asyncio.Event()
     console, telemetry = Console(highlight=False), Telemetry(new_run_id())
@@ -70,9 +78,8 @@ async def run_twins_demo(twins: Twins, progress: Progress, rate: float) -> bool:
         receiver.counts(EVERYTHING.path)
         with on_signals(stopping), Live(console=console, auto_refresh=False) as live:
             demo = Demo(plan, receiver, lambda moment: _show(live, story, moment), _SHOW_SECONDS)
-            _begin(story, stopping)
-            await demo.run(stopping)
-            story.stop()
+            async with _running(story, stopping, live.console):
+                await demo.run(stopping)
         results = demo.results()
         totals = await asyncio.to_thread(demo.totals, results)
     console.print(summary(totals, results))
@@ -84,11 +91,18 @@ async def run_twins_demo(twins: Twins, progress: Progress, rate: float) -> bool:
         console.print(f"before, while the first side was not warm: {before}")
     if story.problem is not None:
         raise story.problem
+    if not story.over:
+        raise EndedEarlyError(f"ended before the story was over, at: {story.chapter}")
     return totals.good
 
 
-def _begin(story: Story, stopping: asyncio.Event) -> None:
-    """Run the story in a thread that keeps no process from ending; at its end the load ends too."""
+@asynccontextmanager
+async def _running(story: Story, stopping: asyncio.Event, console: Console) -> AsyncIterator[None]:
+    """Run the story in a thread: at its end the load ends too, and leaving the block ends the story.
+
+    That waits for a broker that is being restarted: one that stayed stopped, or a patch that was never ended,
+    would hold up all releases.
+    """
     loop = asyncio.get_running_loop()
 
     def run() -> None:
@@ -96,7 +110,21 @@ def _begin(story: Story, stopping: asyncio.Event) -> None:
         with suppress(RuntimeError):  # the loop has ended
             loop.call_soon_threadsafe(stopping.set)
 
-    threading.Thread(target=run, name="story", daemon=True).start()
+    async def stop() -> None:
+        await stopping.wait()
+        story.stop()
+
+    thread = threading.Thread(target=run, name="story", daemon=True)
+    thread.start()
+    stopper = asyncio.create_task(stop())
+    try:
+        yield
+    finally:
+        stopper.cancel()
+        story.stop()
+        if thread.is_alive() and not story.over:
+            console.print(f"waiting for the end of: {story.chapter}", soft_wrap=True)
+        await asyncio.to_thread(thread.join, RESTART_SECONDS)
 
 
 def _show(live: Live, story: Story, moment: DemoState) -> None:
@@ -119,13 +147,15 @@ def _demo(root: Path, port: int | None, rate: float, warm_up_seconds: float) -> 
         if not start_twins(twins, supervisors, progress, warm_up_seconds):
             raise OperatorError("a side is not ready, the line above says why: it would spoil the figures")
         progress.say(f"watch it: {twins.edge.console_url}, or `hifi sides --data {root}`")
-        good = uvloop.run(run_twins_demo(twins, progress, rate))
-        stop_signals_interrupt()  # the event loop has replaced the signal handlers
+        try:
+            good = uvloop.run(run_twins_demo(twins, progress, rate))
+        finally:
+            stop_signals_interrupt()  # the event loop has replaced the signal handlers
     return good
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Run it; ends the process with status 1 if an event was lost."""
+    """Run it; ends the process with status 1 if an event was lost, 130 if it was interrupted."""
     parser = argparse.ArgumentParser(prog="scripts.demo.twins", description=__doc__)
     parser.add_argument("--data", type=Path, default=_FOLDER, help="folder of the twins")
     parser.add_argument("--port", type=int, help="first of their ports")

@@ -59,6 +59,9 @@ class Story:
         """Events that arrived twice before the first side was warm: a cold one repeats requests in vain."""
 
         self.chapter = "events flow through one side"
+        self.over = False
+        """Whether it came to its end."""
+
         self.problem: OperatorError | None = None
         self._stopped = threading.Event()
 
@@ -95,13 +98,14 @@ class Story:
             self._release(Kind.SWITCH)
             self._steady()
             self._look()
+            self.over = True
         except _StoppedError:
             return
         except OperatorError as error:
             self.problem = error
 
     def stop(self) -> None:
-        """Let it end at its next pause."""
+        """Let it end at its next pause: a broker that is being restarted runs again then."""
         self._stopped.set()
 
     def _pause(self) -> None:
@@ -155,6 +159,13 @@ class Story:
                 register.end(begun)
 
     def _begun(self, register: ActivityRegister, dark: Side) -> Activity:
+        try:
+            return self._begun_in_turn(register, dark)
+        except _StoppedError:
+            register.withdraw(Action.MAINTAIN)  # a wish holds up others for as long as the patch would
+            raise
+
+    def _begun_in_turn(self, register: ActivityRegister, dark: Side) -> Activity:
         while True:
             found = register.begin(
                 Action.MAINTAIN, _PATCH, stability_of(dark.root), lease_seconds=_PATCH_SECONDS

@@ -151,10 +151,9 @@ class StampedEvents:
         self._end = None if rounds is None else rounds * len(events)
 
     def take(self, count: int, time_ms: int) -> EventBatch | None:
-        """The next events, fewer at the end."""
-        stop = self._next + count if self._end is None else min(self._next + count, self._end)
-        numbers = range(self._next, stop)
-        self._next = stop
+        """The next events; fewer where they are large, and at the end."""
+        numbers = self._following(count)
+        self._next = numbers.stop
         if not numbers:
             return None
         size = len(self._templates)
@@ -162,6 +161,17 @@ class StampedEvents:
         events = fill([self._templates[n % size] for n in numbers], ids, format_time(time_ms).encode())
         names = [msgspec.json.decode(b'"' + event_id + b'"', type=str) for event_id in ids]
         return EventBatch(ids=names, body=batch(events), count=len(ids))
+
+    def _following(self, count: int) -> range:
+        """Numbers of the events of the next request."""
+        stop = self._next + count if self._end is None else min(self._next + count, self._end)
+        size = 0
+        for number in range(self._next, stop):
+            template = self._templates[number % len(self._templates)]
+            size += len(template.after_id) + len(template.after_time)
+            if size >= BODY_BYTES:
+                return range(self._next, number + 1)
+        return range(self._next, stop)
 
 
 def _members(event: bytes, number: int) -> Mapping[str, Raw]:

@@ -11,8 +11,10 @@ from msgspec import Struct
 from shared.contracts.headers import CE_ID, PIPE
 from shared.contracts.replays import LetterKey, decode_replay
 from shared.contracts.topics import RETRY_DELAYS, Topic
-from shared.contracts.topology import READERS
+from shared.contracts.topology import CHAIN_QUERIES, READERS
+from shared.kafka.admin import admin_client
 from shared.kafka.background_reader import reader_config
+from shared.kafka.consumer_lag import lags
 from shared.kafka.errors import kafka_errors_explained
 from shared.kafka.offset_range_reader import OffsetRangeReader
 from shared.kafka.progress_group import group_name
@@ -27,6 +29,8 @@ _GROUPS: Final = {topic: READERS[topic] for topic in (*RETRY_DELAYS, Topic.RETRY
 VISIBLE_TOPICS: Final = (*_GROUPS, Topic.DEAD_LETTER)
 """Topics in which an event that has not arrived may wait."""
 
+_LOOKS_SECONDS: Final = 5.0
+_PAUSE_SECONDS: Final = 0.2
 _RECENT_MS: Final = 60_000
 """Records read so recently may have arrived after the caller's check."""
 
@@ -97,6 +101,24 @@ def _visible_ids(bootstrap: str, seconds: float) -> Visible:
     finally:
         consumer.close()
     return found
+
+
+def is_behind(bootstrap: str) -> bool:
+    """Whether the chain has records that it has not read, at each look within some seconds.
+
+    At one look it nearly always has some: hifi sends events of its own. Those that wait for a retry are none.
+
+    Raises:
+        KafkaUnavailableError: if the brokers do not answer.
+    """
+    deadline = time.monotonic() + _LOOKS_SECONDS
+    with kafka_errors_explained(bootstrap):
+        admin = admin_client(bootstrap)
+        while any(lag.ahead for lag in lags(admin) if lag.node in CHAIN_QUERIES):
+            if time.monotonic() > deadline:
+                return True
+            time.sleep(_PAUSE_SECONDS)
+    return False
 
 
 def visible_in(pipe: str, visible: Visible) -> set[str]:

@@ -5,8 +5,12 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final, TextIO
 
 from shared.runtime.errors import OperatorError
+
+ANOTHER_USERS: Final = "use another --data, or run as the user who started the side"
+"""The fix if a folder, or what runs in it, is another user's."""
 
 
 class RunningError(OperatorError):
@@ -27,10 +31,9 @@ def held(root: Path) -> Iterator[None]:
 
     Raises:
         RunningError: if another process has it.
+        LockUnreadableError: if the folder belongs to another user.
     """
-    path = _path(root)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a+") as file:
+    with _opened(_path(root)) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -41,6 +44,14 @@ def held(root: Path) -> Iterator[None]:
         file.write(str(os.getpid()))
         file.flush()
         yield
+
+
+def _opened(path: Path) -> TextIO:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.open("a+")
+    except PermissionError as error:
+        raise LockUnreadableError(f"{path} cannot be written: {error.strerror}", ANOTHER_USERS) from error
 
 
 def holder(root: Path) -> int | None:
@@ -55,8 +66,8 @@ def holder(root: Path) -> int | None:
     except FileNotFoundError:
         return None
     except PermissionError as error:
-        fix = "use another --data, or run as the user who started the side"
-        raise LockUnreadableError(f"{_path(root)} cannot be read: {error.strerror}", fix) from error
+        problem = f"{_path(root)} cannot be read: {error.strerror}"
+        raise LockUnreadableError(problem, ANOTHER_USERS) from error
     except BlockingIOError:
         return int(_path(root).read_text() or 0) or None
     return None

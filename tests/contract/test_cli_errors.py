@@ -1,6 +1,8 @@
 """Errors are printed on one line of stderr, with an exit status and without a traceback."""
 
 import ctypes
+import errno
+import os
 import socket
 import subprocess
 from collections.abc import Sequence
@@ -8,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts.local.lock import held
 from scripts.local.ports import free_base
 from scripts.local.side import Side
 from scripts.local.twins.place import Twins
@@ -156,6 +159,30 @@ def test_a_folder_without_permission_is_named(tmp_path: Path) -> None:
     status, line = failed_process(["down", "--data", tmp_path])
     assert status == 1
     assert line.startswith(f"error {lock} cannot be read: Permission denied; use another --data")
+
+
+def test_a_folder_that_another_user_started_is_named_by_up(tmp_path: Path) -> None:
+    lock = tmp_path / "run" / "up.lock"
+    lock.parent.mkdir()
+    lock.touch()
+    lock.chmod(0o444)
+    status, line = failed_process(["up", "--data", tmp_path])
+    assert status == 1
+    assert line.startswith(f"error {lock} cannot be written: Permission denied; use another --data")
+
+
+def test_a_side_that_another_user_runs_is_named_by_down(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_pid: int, _signal: int) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    with held(tmp_path):
+        monkeypatch.setattr(os, "kill", refuse)
+        status, line = failed(["down", "--data", tmp_path])
+    assert status == 1
+    assert line.startswith(f"error the side in {tmp_path} (pid {os.getpid()}) cannot be stopped: Operation")
+    assert line.endswith("; use another --data, or run as the user who started the side")
 
 
 def test_an_error_of_the_kafka_client_names_the_brokers() -> None:

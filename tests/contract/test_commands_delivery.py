@@ -1,5 +1,6 @@
 """`hifi dead-letters` as a user runs it, against real brokers."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from shared.contracts import headers as h
 from shared.contracts.envelope import delivery_key
 from shared.contracts.topics import Topic
-from tests.harness.command_line import Hifi
+from tests.harness.command_line import HIFI, Hifi
 from tests.harness.topics import Topics, outbound_headers, pipe_to
 
 REFUSED = "refused: the destination answered 404"
@@ -105,3 +106,32 @@ def test_a_replay_sends_each_letter_once_as_a_new_delivery(side: Topics, hifi: H
     gone = {h.REASON, h.STATUS, h.FIRST_TRY, h.LAST_TRY, h.ATTEMPT}
     kept = [header for header in letter.headers() or [] if header[0] not in gone]
     assert copy.headers() == [*kept, (h.ATTEMPT, b"1"), (h.LETTER, f"0/{letter.offset()}".encode())]
+
+
+def test_letters_that_others_replay_while_the_prompt_waits_are_left_out(side: Topics, hifi: Hifi) -> None:
+    side.publish(*pipe_to("prompt", "http://127.0.0.1:9/"))
+    die(side, "prompt", range(20, 23), REFUSED)
+    others = [one["letter"] for one in hifi.json("dead-letters", "list", "--pipe", "prompt")][:2]
+    pipe, command = subprocess.PIPE, [*HIFI, "dead-letters", "replay", "--pipe", "prompt"]
+    with subprocess.Popen(
+        command, env=hifi.environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True
+    ) as asking:
+        try:
+            _until_asked(asking)
+            assert hifi.json("dead-letters", "replay", *others, "--yes")["replayed"] == 2
+            said, _ = asking.communicate("y\n", timeout=120)
+        finally:
+            asking.kill()
+    assert asking.returncode == 0
+    assert [each for each in ids(side) if each in {"e20", "e21", "e22"}] == ["e20", "e21", "e22"]
+    assert "1 replayed; 3 match, 2 were replayed by others meanwhile" in said
+
+
+def _until_asked(process: "subprocess.Popen[str]") -> None:
+    """Return once a command waits for an answer to its question."""
+    assert process.stderr
+    said = ""
+    while not said.endswith("?"):
+        character = process.stderr.read(1)
+        assert character, f"ended without a question: {said}"
+        said += character

@@ -115,8 +115,9 @@ def replay_letters(  # noqa: PLR0913, PLR0917 - one parameter an option
 ) -> None:
     """Replay dead letters: new deliveries with the same ids, a new first attempt and 24 hours of retries.
 
-    Letters that were replayed before are left out, as are letters written after the command has started: an
-    event that fails again is a new letter. The copies are written to `outbound`.
+    Letters that were replayed before are left out, also those that others replay before you confirm, as are
+    letters written after the command has started: an event that fails again is a new letter. The copies are
+    written to `outbound`.
     """
     wanted = _filter(tenant, pipe, destination, reason, since, until, letters)
     with _opened(data) as (store, catalogue):
@@ -125,8 +126,10 @@ def replay_letters(  # noqa: PLR0913, PLR0917 - one parameter an option
         if summary.letters and not as_json:
             out().print(kinds(summary, catalogue.pipes))
         go = summary.letters > 0 and not dry_run and (yes or _agreed(summary.letters))
+        if go:
+            store.refresh()  # the question may have waited for long, and others replay too
         sent = _sent(data, still_open(store.letters(wanted), closed), rate, summary.letters) if go else 0
-        _report(summary, sent, as_json=as_json, dry_run=dry_run)
+        _report(summary, sent, as_json=as_json, dry_run=dry_run, go=go)
         if summary.letters and not (go or dry_run):
             raise typer.Exit(REFUSED)
 
@@ -147,7 +150,7 @@ def _agreed(count: int) -> bool:
     return typer.confirm(f"replay {count:,} dead letters?", err=True)
 
 
-def _report(summary: Summary, sent: int, *, as_json: bool, dry_run: bool) -> None:
+def _report(summary: Summary, sent: int, *, as_json: bool, dry_run: bool, go: bool) -> None:
     if as_json:
         rows = [
             {
@@ -164,7 +167,9 @@ def _report(summary: Summary, sent: int, *, as_json: bool, dry_run: bool) -> Non
         return
     before = f", {summary.skipped:,} were replayed before; --again includes them" if summary.skipped else ""
     done = "[yellow]dry run[/]: nothing was replayed" if dry_run else f"{sent:,} [green]replayed[/]"
-    out().print(f"{done}; {summary.letters:,} match{before}")
+    by_others = summary.letters - sent if go else 0
+    meanwhile = f", {by_others:,} were replayed by others meanwhile" if by_others else ""
+    out().print(f"{done}; {summary.letters:,} match{meanwhile}{before}")
 
 
 def _filter(  # noqa: PLR0913, PLR0917 - one parameter an option

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
-from scripts.local.lock import holder
+from scripts.local.lock import ANOTHER_USERS, holder
 from scripts.local.progress import Progress
 from scripts.local.twins.leftovers import end_all_leftovers
 from shared.runtime.errors import OperatorError
@@ -36,9 +36,13 @@ def down(data: Data = DATA_DEFAULT) -> None:
 
 
 def _stop(root: Path, pid: int) -> None:
-    with suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGTERM)
-        os.kill(pid, signal.SIGCONT)  # or one that Ctrl-Z suspended would never learn of it
+    try:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+            os.kill(pid, signal.SIGCONT)  # or one that Ctrl-Z suspended would never learn of it
+    except PermissionError as error:
+        problem = f"the side in {root} (pid {pid}) cannot be stopped: {error.strerror}"
+        raise OperatorError(problem, ANOTHER_USERS) from error
     deadline = time.monotonic() + _STOP_SECONDS
     while holder(root) == pid:
         if time.monotonic() > deadline:

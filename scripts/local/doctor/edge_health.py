@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from scripts.local.doctor.checks import Check
-from scripts.local.processes.supervisor import Supervisor, SupervisorError
+from scripts.local.processes.supervisor import StoppingError, Supervisor, SupervisorError
 from scripts.local.twins.place import Twins
 from scripts.local.twins.runtime_api import HaproxyError, Server
 from scripts.local.twins.traffic import LocalTraffic
@@ -13,6 +13,10 @@ def edge_health(twins: Twins) -> Iterator[Check]:
     """Check the edge's programs, and each side that has traffic."""
     try:
         states = Supervisor(twins.edge).states()
+    except StoppingError:
+        wait = f"wait, then hifi up --twins --data {twins.root}"
+        yield Check(name="edge", found="is being stopped", fix=wait)
+        return
     except SupervisorError as error:
         yield Check(name="edge", found=str(error), fix=f"hifi down --data {twins.root}; hifi up --twins")
         return

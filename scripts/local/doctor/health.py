@@ -27,7 +27,7 @@ from scripts.local.processes.programs import (
     TRACE,
 )
 from scripts.local.processes.spark_programs import EXECUTORS, SPARK
-from scripts.local.processes.supervisor import Supervisor, SupervisorError
+from scripts.local.processes.supervisor import StoppingError, Supervisor, SupervisorError
 from scripts.local.services import driver_at_work, says_ready
 from scripts.local.side import Side
 from scripts.local.workers import running_workers
@@ -43,12 +43,18 @@ _RUNNING: Final = "RUNNING"
 
 def health(side: Side) -> Iterator[Check]:
     """Check processes, brokers, topics, services, Spark and lag; a part that does not answer fails."""
-    supervisor = Supervisor(side)
-    states = _states(supervisor)
-    if states is None:
+    try:
+        yield from _supervised(side, Supervisor(side))
+    except StoppingError:
+        fix = f"wait, then hifi up --data {side.root}"
+        yield Check(name="supervisor", found="the side is being stopped", fix=fix)
+    except SupervisorError:
         fix = f"hifi down --data {side.root}; hifi up --data {side.root}"
         yield Check(name="supervisor", found="does not answer", fix=fix)
-        return
+
+
+def _supervised(side: Side, supervisor: Supervisor) -> Iterator[Check]:
+    states = supervisor.states()
     started = [name for name, state in states.items() if name in BROKERS or state != "STOPPED"]
     yield from (process_check(side, name, states[name]) for name in started)
     yield from _kafka(side)
@@ -185,13 +191,6 @@ def lag_check(side: Side, lag: Lag) -> Check:
         return Check(name=name, found=f"{lag.records:,} records behind")
     fix = f"wait, or send less; tail {side.logs / SPARK}.log" if lag.records > _LAG_RECORDS else None
     return Check(name=name, found=f"{lag.records:,} records behind", fix=fix)
-
-
-def _states(supervisor: Supervisor) -> dict[str, str] | None:
-    try:
-        return supervisor.states()
-    except SupervisorError:
-        return None
 
 
 def _kafka(side: Side) -> Iterator[Check]:

@@ -47,6 +47,10 @@ class SupervisorError(OperatorError):
     """The supervisor cannot be started, or refuses a request."""
 
 
+class StoppingError(SupervisorError):
+    """The supervisor ends its programs, and does nothing else any more."""
+
+
 def configuration(programs: Sequence[Program], python: str) -> str:
     """supervisord.conf, with paths relative to the side's folder; no program starts automatically."""
     head = f"""\
@@ -274,13 +278,16 @@ class Supervisor:
 
         Raises:
             SupervisorError: if there is none.
-            Fault: if supervisord refuses the request.
+            StoppingError: if supervisord ends its programs.
+            Fault: if supervisord refuses the request for another reason.
         """
         try:
             transport = _Transport(self._socket, self._answer_seconds + work_seconds)
             with xmlrpc.client.ServerProxy("http://127.0.0.1", transport=transport) as server:
                 return getattr(server.supervisor, method)(*arguments)
-        except xmlrpc.client.Fault:
+        except xmlrpc.client.Fault as fault:
+            if fault.faultCode == Faults.SHUTDOWN_STATE:
+                raise StoppingError("the side is being stopped", "wait, then `hifi up`") from fault
             raise
         except (OSError, http.client.HTTPException, xmlrpc.client.Error) as error:
             raise SupervisorError(

@@ -14,11 +14,12 @@ from scripts.local.processes.profile import SideProfile
 from scripts.local.processes.programs import PROVISION, STORE
 from scripts.local.processes.session_priority import lower_session
 from scripts.local.processes.stopping import shut_down
-from scripts.local.processes.supervisor import Supervisor, SupervisorError, end_leftovers
+from scripts.local.processes.supervisor import Supervisor, SupervisorError
 from scripts.local.progress import Progress
 from scripts.local.services import open_chain, warm_open_side
 from scripts.local.side import Side
 from scripts.local.twins.code_start import mark_warm
+from scripts.local.twins.leftovers import end_all_leftovers
 from scripts.local.twins.place import Twins, are_twins, check_folder
 from scripts.local.twins.programs import DEPLOY, HAPROXY, edge_programs
 from scripts.local.twins.traffic import LocalTraffic
@@ -47,6 +48,7 @@ def twins_up(twins: Twins, progress: Progress, warm_up_seconds: float) -> Iterat
     """
     check_folder(twins)
     with held(twins.root), ExitStack() as stack:
+        _check_all_ports(twins, progress)  # before they are those of the next start, too
         twins.create()
         edge = stack.enter_context(_edge_up(twins, progress, warm_up_seconds))
         sides = {
@@ -120,11 +122,17 @@ def described_twins(root: Path, port: int | None, partitions: int | None, profil
     return replace(before, port=port or before.port, partitions=most, profile=profile)
 
 
+def _check_all_ports(twins: Twins, progress: Progress) -> None:
+    """End what an earlier start left behind, and refuse ports that others have."""
+    if end_all_leftovers(twins.root):
+        progress.say("ended processes that an earlier `hifi up` left behind")
+    for ports in (twins.edge.ports, *(side.ports for side in twins.sides)):
+        check_ports(ports)
+
+
 @contextmanager
 def _edge_up(twins: Twins, progress: Progress, warm_up_seconds: float) -> Iterator[Supervisor]:
     edge, supervisor = twins.edge, Supervisor(twins.edge)
-    end_leftovers(edge.root)
-    check_ports(edge.ports)
     shutil.rmtree(edge.temporary, ignore_errors=True)
     edge.create()
     LocalTraffic(twins).prepare()

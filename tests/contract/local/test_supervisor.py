@@ -2,11 +2,13 @@
 
 import json
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from scripts.local.doctor.health import health
 from scripts.local.process_marks import side_processes
 from scripts.local.processes.programs import CONSOLE, OBSERVE
 from scripts.local.processes.supervisor import Supervisor, SupervisorError
@@ -17,6 +19,19 @@ from tests.harness.waiting import eventually
 SLOW_TO_END = """
 import pathlib, signal, sys, time
 signal.signal(signal.SIGTERM, lambda *_: (time.sleep(1.5), sys.exit()))
+pathlib.Path(sys.argv[1]).touch()
+time.sleep(600)
+"""
+
+ENDS_WHEN_IT_MAY = """
+import pathlib, signal, sys, time
+
+def end(*_):
+    while not pathlib.Path(sys.argv[2]).exists():
+        time.sleep(0.05)
+    sys.exit()
+
+signal.signal(signal.SIGTERM, end)
 pathlib.Path(sys.argv[1]).touch()
 time.sleep(600)
 """
@@ -81,6 +96,27 @@ def test_a_supervisor_that_is_suspended_does_not_hold_up_who_asks_it(
         process.resume()
     supervisor.stop_program(OBSERVE)
     assert supervisor.states()[OBSERVE] == "STOPPED", "which takes it longer than that"
+
+
+def test_who_asks_while_a_side_is_stopped_learns_just_that(side: Side, tmp_path: Path) -> None:
+    runs, may_end, running = tmp_path / "runs", tmp_path / "may end", Supervisor(side)
+    command = [sys.executable, "-c", ENDS_WHEN_IT_MAY, str(runs), str(may_end)]
+    running.start([own_program(side, OBSERVE, command)])
+    running.start_program(OBSERVE)
+    eventually(runs.exists, 60, "the program runs")
+    stopping = threading.Thread(target=running.shut_down)
+    stopping.start()
+    try:
+        eventually(lambda: not running.answers(), 60, "it has begun to stop")
+        asking = Supervisor(side)
+        for ask in (asking.states, lambda: asking.pid(OBSERVE), lambda: asking.not_ended([OBSERVE])):
+            with pytest.raises(SupervisorError, match="the side is being stopped; wait, then `hifi up`"):
+                ask()
+        (check,) = health(side)
+        assert (check.ok, check.found) == (False, "the side is being stopped")
+    finally:
+        may_end.touch()
+        stopping.join()
 
 
 def test_another_spark_of_the_users_shell_does_not_reach_a_sides_programs(

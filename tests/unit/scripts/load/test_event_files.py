@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.load.event_files import FileError, FileEvents, StampedEvents, raw_events
+from scripts.load.event_files import BODY_BYTES, FileError, FileEvents, StampedEvents, raw_events
 from scripts.load.event_source import LINES, PLAIN
 from tests.strategies import json_texts
 
@@ -72,3 +72,15 @@ def test_stamping_makes_a_plain_object_the_data_of_an_event() -> None:
     assert bundle
     assert bundle.body.count(b'"data":{"a":1.10}') == 1
     assert bundle.ids == ["1-run-0"]
+
+
+def test_requests_of_large_stamped_events_are_no_larger_than_others_and_leave_out_none() -> None:
+    large = [msgspec.json.encode({"data": "x" * 100_000}) for _ in range(100)]
+    supply, bodies, ids = StampedEvents(large, "run", rounds=1), list[bytes](), list[str]()
+    while taken := supply.take(100, 0):
+        bodies.append(taken.body)
+        ids += taken.ids
+        assert taken.count == len(taken.ids) == len(msgspec.json.decode(taken.body))
+    assert max(map(len, bodies)) <= BODY_BYTES + 101_000
+    assert len(bodies) == 3
+    assert ids == [f"{number + 1}-run-{number}" for number in range(100)]

@@ -1,10 +1,17 @@
 """When a side is warm, and at which hop a chain stops."""
 
+from collections.abc import Mapping
+from itertools import count
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.local.warmup.warmup import documents, percentile_95, warm
+from scripts.local.ports import free_base
+from scripts.local.side import Side
+from scripts.local.warmup import warmup
+from scripts.local.warmup.warmup import WarmUpError, WarmUpLimits, documents, percentile_95, warm, warm_up
 from shared.contracts.topics import Topic
 from shared.kafka.consumer_lag import CHAIN, stuck_hop
 
@@ -45,3 +52,21 @@ def test_no_hop_is_named_when_all_wrote() -> None:
 
 def test_the_warm_ups_documents_are_no_customers() -> None:
     assert {document.tenant for document in documents("http://127.0.0.1:1/")} == {"hifi"}
+
+
+@pytest.mark.timeout(60)
+def test_retries_of_customers_events_do_not_keep_a_warm_up_waiting_behind_a_hop_that_stops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = count()
+
+    def ends(_: object) -> Mapping[Topic, int]:
+        """collect takes the warm-up's events, ingest writes none, transmit tries others again and again."""
+        now = next(looks)
+        return dict.fromkeys(Topic, 5) | {Topic.COLLECTED: now, Topic.RECEIPTS: now}
+
+    monkeypatch.setattr(warmup, "topic_ends", ends)
+    monkeypatch.setattr(warmup, "publish", lambda *_: None)
+    side = Side(root=tmp_path, port=free_base())
+    with pytest.raises(WarmUpError, match=r"within 2 s: ingest wrote nothing"):
+        warm_up(side, lambda _: None, WarmUpLimits(seconds=0, first_seconds=2))
