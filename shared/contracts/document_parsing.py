@@ -4,13 +4,14 @@ from collections.abc import Iterator
 
 import msgspec
 
-from shared.contracts.documents import SAMPLE_STEP, Contact, Document, Pipe
+from shared.contracts.documents import SAMPLE_STEP, Contact, Document, Pipe, Source
 from shared.contracts.expressions import ExpressionError, compile_expression
 from shared.contracts.masks import MaskError, mask_steps
 from shared.contracts.patterns import PatternError, compile_pattern
 from shared.contracts.rollout_plan import FULL_SHARE, step_problems
 from shared.contracts.watches import WatchError, check_watches
 from shared.contracts.webhook_url import webhook_problem
+from shared.contracts.write_keys import write_key_problem
 
 
 class ConfigError(ValueError):
@@ -34,6 +35,8 @@ def parse(raw: object) -> Document:
         raise ConfigError(path.rstrip("`") or "$", message) from error
     for place, message in unknown_fields(raw, msgspec.to_builtins(document), "$"):
         raise ConfigError(place, message)
+    if isinstance(document, Source):
+        _check_source(document)
     if isinstance(document, Pipe):
         _check_pipe(document)
     if isinstance(document, Contact):
@@ -55,6 +58,13 @@ def unknown_fields(raw: object, known: object, path: str) -> Iterator[tuple[str,
                 f"{path.rpartition('.')[2].replace('$', 'a document')} has no field {name!r}",
             )
         yield from unknown_fields(value, known.get(name), f"{path}.{name}")
+
+
+def _check_source(source: Source) -> None:
+    for at, key in enumerate(source.write_keys):
+        problem = write_key_problem(key)
+        if problem:
+            raise ConfigError(f"$.write_keys[{at}]", problem)
 
 
 def _check_pipe(pipe: Pipe) -> None:

@@ -1,4 +1,4 @@
-"""A hostile document costs no more than its first problems."""
+"""The problems that are found in a document; a hostile one costs no more than its first ones."""
 
 import json
 import time
@@ -72,3 +72,33 @@ def test_the_deepest_document_is_checked_as_any_other() -> None:
 def test_a_deep_field_is_refused_by_name_and_limit_and_not_looked_into(field: str, levels: int) -> None:
     found = list(field_problems({"kind": "destination"} | {field: nested(levels)}))
     assert found == [(f"$.{field}", f"nested more than {MAX_DOCUMENT_DEPTH} levels deep", "write it flatter")]
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("abcdefgh\n", "has white space around it"),
+        (" abcdefgh", "has white space around it"),
+        ("abcdefgh\u00a0", "has white space around it"),
+        ("abcd\nefgh", "holds a line break or another control character"),
+        ("abcd\x00efgh", "holds a line break or another control character"),
+        ("abcdefgh\ud800", "holds a line break or another control character"),
+        ("sha256:nothing", "begins with sha256: and is not a digest"),
+        ("sha256:" + "A" * 64, "begins with sha256: and is not a digest"),
+        ("sha256:" + "a" * 64 + "\n", "has white space around it"),
+    ],
+)
+def test_a_write_key_that_no_request_can_have_is_refused_without_repeating_it(key: str, said: str) -> None:
+    raw = {"kind": "source", "name": "s", "tenant": "t", "write_keys": ["a-good-key", key]}
+    ((path, message, _),) = field_problems(raw)
+    assert path == "$.write_keys[1]"
+    assert message.startswith(said)
+    assert "; write " in message
+    assert key.strip() not in message
+
+
+@pytest.mark.parametrize("key", ["abcdefgh", "a key of words", "schlüssel", "sha256:" + "0a" * 32])
+def test_a_write_key_that_requests_can_have_is_taken(key: str) -> None:
+    raw = {"kind": "source", "name": "s", "tenant": "t", "write_keys": [key]}
+    assert list(field_problems(raw)) == []
+    assert parse(raw)
