@@ -1,6 +1,6 @@
 """Reads documents as users write them, which may hold nothing unknown. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import msgspec
 
@@ -33,7 +33,7 @@ def parse(raw: object) -> Document:
     except msgspec.ValidationError as error:
         message, _, path = str(error).partition(" - at `")
         raise ConfigError(path.rstrip("`") or "$", message) from error
-    for place, message in unknown_fields(raw, msgspec.to_builtins(document), "$"):
+    for place, message, _ in unknown_fields(raw, msgspec.to_builtins(document), "$"):
         raise ConfigError(place, message)
     if isinstance(document, Source):
         _check_source(document)
@@ -44,8 +44,11 @@ def parse(raw: object) -> Document:
     return document
 
 
-def unknown_fields(raw: object, known: object, path: str) -> Iterator[tuple[str, str]]:
-    """Fields of `raw` that are not in what it was decoded to: paths, below the one given, and sentences."""
+def unknown_fields(raw: object, known: object, path: str) -> Iterator[tuple[str, str, Collection[str]]]:
+    """Fields of `raw` that are not in what it was decoded to.
+
+    Of each the path, below the one given, a sentence, and the names of the fields that are known there.
+    """
     if isinstance(raw, list) and isinstance(known, list):
         for at, (value, understood) in enumerate(zip(raw, known, strict=False)):
             yield from unknown_fields(value, understood, f"{path}[{at}]")
@@ -56,6 +59,7 @@ def unknown_fields(raw: object, known: object, path: str) -> Iterator[tuple[str,
             yield (
                 f"{path}.{name}",
                 f"{path.rpartition('.')[2].replace('$', 'a document')} has no field {name!r}",
+                known.keys(),
             )
         yield from unknown_fields(value, known.get(name), f"{path}.{name}")
 

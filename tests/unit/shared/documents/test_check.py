@@ -102,3 +102,46 @@ def test_a_write_key_that_requests_can_have_is_taken(key: str) -> None:
     raw = {"kind": "source", "name": "s", "tenant": "t", "write_keys": [key]}
     assert list(field_problems(raw)) == []
     assert parse(raw)
+
+
+PIPE = {"kind": "pipe", "name": "p", "tenant": "t", "source": "s", "destination": "d"}
+SINK = {"kind": "destination", "name": "d", "tenant": "t"}
+AUTH = {"type": "bearer", "token": "secret://t/a", "tokn": "secret://t/b"}
+MASK = {"path": "$.data.a", "action": "drop", "actoin": "drop"}
+
+
+@pytest.mark.parametrize(
+    ("raw", "path", "meant"),
+    [
+        (SINK | {"options": {"url": "https://a.io"}, "batch": {"max_event": 3}}, "$.batch", "max_events"),
+        (SINK | {"options": {"url": "https://a.io"}, "limits": {"request": 3}}, "$.limits", "requests"),
+        (SINK | {"options": {"url": "https://a.example", "auth": AUTH}}, "$.options.auth", "token"),
+        (PIPE | {"rollout": {"steps": [1, 100], "step": [1]}}, "$.rollout", "steps"),
+        (PIPE | {"ramp": {"start": "2026-01-31T12:00:00Z", "minutes": 1, "minute": 1}}, "$.ramp", "minutes"),
+        (PIPE | {"masks": [MASK]}, "$.masks[0]", "action"),
+    ],
+    ids=["batch", "limits", "auth", "rollout", "ramp", "masks"],
+)
+def test_of_an_unknown_field_within_a_field_the_one_that_was_probably_meant_is_named(
+    raw: dict[str, Any], path: str, meant: str
+) -> None:
+    ((found, said, fix),) = field_problems(raw)
+    (before, _, name) = found.rpartition(".")
+    assert before == path
+    assert said == f"{path.rpartition('.')[2]} has no field {name!r}"
+    assert fix == f"did you mean {meant!r}?"
+
+
+def test_unknown_fields_within_fields_are_all_found_beside_what_else_is_wrong() -> None:
+    raw = PIPE | {"sample": 101, "rollout": {"steps": [100], "foo": 1, "until": 2}, "smaple": 1}
+    found = {path: fix for path, _, fix in field_problems(raw)}
+    assert set(found) == {"$.sample", "$.rollout.foo", "$.rollout.until", "$.smaple"}
+    assert found["$.rollout.foo"] == "known: steps, every, at_least, stop_below, stop_above"
+
+
+def test_of_very_many_unknown_fields_within_a_field_the_first_are_reported() -> None:
+    batch = {f"field_{at}": 1 for at in range(100_000)}
+    document = SINK | {"options": {"url": "https://a.io"}, "batch": batch}
+    assert len(list(field_problems(document))) == MOST_PROBLEMS
+    spent = cpu_seconds(lambda: list(field_problems(document)))
+    assert spent < TIMES * cpu_seconds(lambda: json.dumps(document))
