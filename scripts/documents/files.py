@@ -17,7 +17,7 @@ from shared.documents.yaml_loader import Section, sections
 
 STANDARD_INPUT: Final = Path("-")
 _SUFFIXES: Final = {".yaml", ".yml", ".json"}
-_UNSTATED: Final = [f"{SEALED_PREFIX}not stated"]
+_UNSTATED: Final = [f"{SEALED_PREFIX}{'0' * 64}"]
 """In place of the write keys that a source leaves as they are."""
 
 

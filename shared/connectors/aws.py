@@ -35,7 +35,8 @@ def endpoint_faults(endpoint: str | None) -> Iterator[OptionFault]:
         return
     try:
         url = urlsplit(endpoint)
-        usable = bool(url.hostname) and url.port != 0 and not url.username
+        user = url.username or url.password is not None
+        usable = bool(url.hostname) and url.port != 0 and not user
     except ValueError as error:
         yield "$.endpoint", f"is not a URL: {error}", _URL_FIX
         return

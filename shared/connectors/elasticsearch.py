@@ -45,7 +45,7 @@ def _faults(options: Options) -> Iterator[OptionFault]:
         return
     if not usable:
         yield "$.url", "is not a URL", _URL_FIX
-    elif url.username or url.password:
+    elif url.username or url.password is not None:
         yield "$.url", "holds a user", "write `username`, and `password` as secret://name"
     if (options.username is None) != (options.password is None):
         yield "$.username", "goes with `password`", "write both, or `api_key`"

@@ -61,9 +61,10 @@ def _batch(options: Options, limits: Batch) -> Batch:
 
 
 def _faults(options: Options) -> Iterator[OptionFault]:
-    yield from _url_faults("$.url", options.url)
+    yield from _url_faults("$.url", options.url, _authoriser(options))
     if isinstance(options.auth, OAuth2):
-        yield from _url_faults("$.auth.token_url", options.auth.token_url)
+        authoriser = "`credentials: header`" if options.auth.credentials == "header" else ""
+        yield from _url_faults("$.auth.token_url", options.auth.token_url, authoriser)
     for name, value in options.headers.items():
         yield from _header_faults(name, value)
         if options.auth and name.lower() == "authorization":
@@ -72,7 +73,15 @@ def _faults(options: Options) -> Iterator[OptionFault]:
             yield f"$.headers.{name}", "is set by `signing`", "remove it"
 
 
-def _url_faults(path: str, text: str) -> Iterator[OptionFault]:
+def _authoriser(options: Options) -> str:
+    """The option that makes each request's Authorization header; empty if there is none."""
+    if options.auth:
+        return "`auth`"
+    return next((f"`headers.{name}`" for name in options.headers if name.lower() == "authorization"), "")
+
+
+def _url_faults(path: str, text: str, authoriser: str) -> Iterator[OptionFault]:
+    """Problems of a URL; the client sends nothing with a user in it beside an Authorization header."""
     try:
         url = urlsplit(text)
         usable = bool(url.hostname) and url.port != 0
@@ -84,6 +93,8 @@ def _url_faults(path: str, text: str) -> Iterator[OptionFault]:
     if url.password is not None:
         fix = "name it in `auth`: {type: basic, username: .., password: secret://..}"
         yield path, "holds a password", fix
+    elif url.username and authoriser:
+        yield path, f"holds a user beside {authoriser}", "leave it out of the URL"
 
 
 def _header_faults(name: str, value: str) -> Iterator[OptionFault]:

@@ -1,16 +1,17 @@
 """Reads documents as users write them, which may hold nothing unknown. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import msgspec
 
-from shared.contracts.documents import SAMPLE_STEP, Contact, Document, Pipe
+from shared.contracts.documents import SAMPLE_STEP, Contact, Document, Pipe, Source
 from shared.contracts.expressions import ExpressionError, compile_expression
 from shared.contracts.masks import MaskError, mask_steps
 from shared.contracts.patterns import PatternError, compile_pattern
 from shared.contracts.rollout_plan import FULL_SHARE, step_problems
 from shared.contracts.watches import WatchError, check_watches
 from shared.contracts.webhook_url import webhook_problem
+from shared.contracts.write_keys import write_key_problem
 
 
 class ConfigError(ValueError):
@@ -32,8 +33,10 @@ def parse(raw: object) -> Document:
     except msgspec.ValidationError as error:
         message, _, path = str(error).partition(" - at `")
         raise ConfigError(path.rstrip("`") or "$", message) from error
-    for place, message in unknown_fields(raw, msgspec.to_builtins(document), "$"):
+    for place, message, _ in unknown_fields(raw, msgspec.to_builtins(document), "$"):
         raise ConfigError(place, message)
+    if isinstance(document, Source):
+        _check_source(document)
     if isinstance(document, Pipe):
         _check_pipe(document)
     if isinstance(document, Contact):
@@ -41,8 +44,11 @@ def parse(raw: object) -> Document:
     return document
 
 
-def unknown_fields(raw: object, known: object, path: str) -> Iterator[tuple[str, str]]:
-    """Fields of `raw` that are not in what it was decoded to: paths, below the one given, and sentences."""
+def unknown_fields(raw: object, known: object, path: str) -> Iterator[tuple[str, str, Collection[str]]]:
+    """Fields of `raw` that are not in what it was decoded to.
+
+    Of each the path, below the one given, a sentence, and the names of the fields that are known there.
+    """
     if isinstance(raw, list) and isinstance(known, list):
         for at, (value, understood) in enumerate(zip(raw, known, strict=False)):
             yield from unknown_fields(value, understood, f"{path}[{at}]")
@@ -53,8 +59,16 @@ def unknown_fields(raw: object, known: object, path: str) -> Iterator[tuple[str,
             yield (
                 f"{path}.{name}",
                 f"{path.rpartition('.')[2].replace('$', 'a document')} has no field {name!r}",
+                known.keys(),
             )
         yield from unknown_fields(value, known.get(name), f"{path}.{name}")
+
+
+def _check_source(source: Source) -> None:
+    for at, key in enumerate(source.write_keys):
+        problem = write_key_problem(key)
+        if problem:
+            raise ConfigError(f"$.write_keys[{at}]", problem)
 
 
 def _check_pipe(pipe: Pipe) -> None:

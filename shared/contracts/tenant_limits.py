@@ -1,5 +1,6 @@
 """How much one tenant may configure: every node keeps all of it, and every write checks all of it. Pure."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
@@ -22,8 +23,14 @@ TENANT_CONTACTS: Final = 20
 TENANT_SECRETS: Final = 1_000
 """Every transmit worker reads each of them from the store once a minute, twenty with a request."""
 
+TENANT_COPIES: Final = 200
+"""Each pipe that takes an event makes a record of it, and what all records cost, every tenant waits for."""
+
 UNCOUNTED_KEYS: Final = 8
 """Write keys of each source that do not count as bytes, so that a tenant at its limit can rotate a key."""
+
+
+_values: Final = msgspec.json.Encoder(order="sorted")
 
 
 class TenantFullError(Exception):
@@ -43,6 +50,9 @@ class TenantLimits(Struct, frozen=True, kw_only=True):
     contacts: int = TENANT_CONTACTS
     secrets: int = TENANT_SECRETS
     """Different names in all destinations' options, and the key of masks."""
+
+    copies: int = TENANT_COPIES
+    """Of one event: pipes of one source with the same `match`, in whatever order its fields are."""
 
     def check(self, before: Iterable[Document], after: Iterable[Document]) -> None:
         """Refuse a write that goes above a limit; one of a tenant above it that does not add is taken.
@@ -75,6 +85,12 @@ def _secrets(documents: Iterable[Document]) -> int:
     return len(named_secrets(documents))
 
 
+def _copies(documents: Iterable[Document]) -> int:
+    pipes = (each for each in documents if isinstance(each, Pipe))
+    alike = Counter((each.source, _values.encode(each.match)) for each in pipes)
+    return max(alike.values(), default=0)
+
+
 def _counted(document: Document) -> Document:
     """The part of a document that counts: all but the first UNCOUNTED_KEYS write keys of a source."""
     if not isinstance(document, Source):
@@ -93,5 +109,6 @@ _MEASURES: Final[Sequence[tuple[str, str, Callable[[Sequence[Document]], int]]]]
     ("comparisons", "{:,} comparisons in its pipes' patterns", _comparisons),
     ("contacts", "{:,} contacts", _contacts),
     ("secrets", "{:,} names of secrets", _secrets),
+    ("copies", "{:,} pipes of one source with the same match", _copies),
 )
 """Of each limit its name, the sentence about a tenant above it, and the figure that it bounds."""

@@ -11,7 +11,7 @@ from shared.contracts.documents import KINDS, Contact, Destination, Document, Pi
 from shared.contracts.limits import MAX_DOCUMENT_DEPTH
 from shared.documents.nesting import deeper_than
 from shared.documents.options import option_fields, option_problems
-from shared.documents.problems import MOST_PROBLEMS, FieldProblem, plain, shown
+from shared.documents.problems import MOST_PROBLEMS, FieldProblem, plain, shown, unknown_within
 from shared.runtime.errors import did_you_mean
 
 _TYPES: Final[Mapping[str, type[Document]]] = {
@@ -24,6 +24,7 @@ _FIXES: Final = {
     "name": "at most 63 lower-case letters, digits, '.', '_' and '-', a letter or digit first",
     "write_keys": "a list of keys of at least 8 characters, for example one of `openssl rand -hex 24`",
     "sample": "a percentage from 0 to 100",
+    "ramp": "a start and minutes, for example {start: 2026-01-31T12:00:00Z, minutes: 30}",
     "rollout": "shares that rise to 100, for example {steps: [1, 10, 50, 100], every: 5m, at_least: 100}",
     "masks": "a list, for example [{path: $.data.user.email, action: redact}], or drop, or hash",
     "watch": "a list of at most five, for example [{field: data.score, kind: distribution}], or categories",
@@ -76,18 +77,20 @@ def _field_faults(struct: type[Document], raw: Mapping[Any, Any]) -> Iterator[Fi
             yield f"$.{name}", f"a {raw['kind']} has no field {shown(name)}", fix
     for name, field in fields.items():
         if name in raw:
-            yield from _value_fault(name, raw[name], field.type)
+            yield from _value_faults(name, raw[name], field.type)
         elif field.required:
             yield "$", f"{name!r} is missing", _fix(name)
 
 
-def _value_fault(name: str, value: object, wanted: Any) -> Iterator[FieldProblem]:
+def _value_faults(name: str, value: object, wanted: Any) -> Iterator[FieldProblem]:
     try:
-        msgspec.convert(value, wanted)
+        known = msgspec.to_builtins(msgspec.convert(value, wanted))
     except msgspec.ValidationError as error:
         message, _, below = str(error).partition(" - at `$")
         path = f"$.{name}{below.rstrip('`')}"
         yield path, _plain(message, "what is given" if name == "secret" else shown(value)), _fix(name)
+        return
+    yield from unknown_within(value, known, f"$.{name}")
 
 
 def _last_faults(raw: object) -> Iterator[FieldProblem]:

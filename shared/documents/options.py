@@ -8,10 +8,9 @@ import msgspec
 
 from shared.connectors.registry import SPECS, OptionsError, options_of
 from shared.connectors.spec import ConnectorSpec, OptionHost
-from shared.contracts.document_parsing import unknown_fields
 from shared.contracts.documents import DEFAULT_CONNECTOR, Destination
 from shared.contracts.secrets import foreign_secrets
-from shared.documents.problems import MOST_PROBLEMS, FieldProblem, plain, shown
+from shared.documents.problems import MOST_PROBLEMS, FieldProblem, plain, shown, unknown_within
 from shared.runtime.errors import did_you_mean
 
 _ROOT: Final = "$.options"
@@ -92,8 +91,7 @@ def _value_faults(name: str, value: object, wanted: Any) -> Iterator[FieldProble
         said = "is not allowed here" if "matching regex" in message else plain(message)
         yield f"{_ROOT}.{name}{below.rstrip('`')}", said, _described(wanted)
         return
-    for path, message in unknown_fields(value, known, f"{_ROOT}.{name}"):
-        yield path, message, ""
+    yield from unknown_within(value, known, f"{_ROOT}.{name}")
 
 
 def _last_faults(spec: ConnectorSpec[Any], raw: Mapping[Any, Any]) -> Iterator[FieldProblem]:

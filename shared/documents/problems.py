@@ -1,12 +1,13 @@
 """Problems of a user's files, with their places."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from msgspec import Struct
 
-from shared.runtime.errors import OperatorError
+from shared.contracts.document_parsing import unknown_fields
+from shared.runtime.errors import OperatorError, did_you_mean
 
 FieldProblem = tuple[str, str, str]
 """Path, message and fix of a problem within a document."""
@@ -42,6 +43,12 @@ class ProblemsError(OperatorError):
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = sorted(problems)
         super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+def unknown_within(value: object, known: object, path: str) -> Iterator[FieldProblem]:
+    """Fields of the value at a path that are not in what it was decoded to."""
+    for place, message, names in unknown_fields(value, known, path):
+        yield place, message, did_you_mean(place.rpartition(".")[2], names)
 
 
 def shown(value: object) -> str:

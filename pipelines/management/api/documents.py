@@ -130,7 +130,7 @@ class Documents:
             changes = [*gone]
             kept = self.table.current(tenant, sorted(unstated))
             for raw in bodies:
-                document = intent.read(_with_keys(raw, kept, keys), self._reach)
+                document = self._read(raw, kept, keys)
                 _check_size(document)
                 key = DocumentKey(kind_of(document), document.name)
                 version = live_version(kept.get(key)) if key in seen else expected.get(str(key))
@@ -143,6 +143,20 @@ class Documents:
         for key, text in made.items():
             self._notes.add(tenant, key.name, text, "first key", by=by)
         return Written(versions=done.versions, keys=made)
+
+    def _read(
+        self, raw: object, kept: Mapping[DocumentKey, StoredDocument], made: dict[DocumentKey, str]
+    ) -> Document:
+        """The document; a source that states no keys has those it had, unchecked, or one that is made."""
+        if not _leaves_keys(raw):
+            return intent.read(raw, self._reach)
+        key, text = intent.named(raw), new_key()
+        document = intent.read(raw | {"write_keys": [key_digest(text)]}, self._reach)
+        found = kept.get(key)
+        if found is not None and isinstance(found.document, Source):
+            return msgspec.structs.replace(document, write_keys=found.document.write_keys)
+        made[key] = text
+        return document
 
     def write(
         self, tenant: str, changes: Sequence[Change], *, by: str, dry_run: bool
@@ -235,20 +249,6 @@ class _OutdatedError(ProblemError):
 def _leaves_keys(raw: object) -> TypeGuard[dict[str, Any]]:
     """Whether it is a source that states no write keys."""
     return isinstance(raw, dict) and raw.get("kind") == "source" and "write_keys" not in raw
-
-
-def _with_keys(
-    raw: object, kept: Mapping[DocumentKey, StoredDocument], made: dict[DocumentKey, str]
-) -> object:
-    """A source that states no keys, with those that it has, or one that is made."""
-    if not _leaves_keys(raw):
-        return raw
-    key = intent.named(raw)
-    found = kept.get(key)
-    if found is not None and isinstance(found.document, Source):
-        return raw | {"write_keys": list(found.document.write_keys)}
-    made[key] = new_key()
-    return raw | {"write_keys": [key_digest(made[key])]}
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from shared.contracts.tenant_limits import (
     TENANT_BYTES,
     TENANT_COMPARISONS,
     TENANT_CONTACTS,
+    TENANT_COPIES,
     TENANT_DOCUMENTS,
     TENANT_SECRETS,
     TenantLimits,
@@ -57,6 +58,9 @@ class ApiSettings(DocumentsSettings, BodySettings):
     tenant_secrets: int = Field(
         TENANT_SECRETS, ge=1, description="Most secrets that one tenant's documents name, each counted once."
     )
+    tenant_copies: int = Field(
+        TENANT_COPIES, ge=1, description="Most pipes of one source with the same match: copies of one event."
+    )
     drain_timeout: int = Field(3, ge=1, description="Seconds for requests in flight when the process stops.")
     oidc_issuer: str | None = Field(
         None,
@@ -87,6 +91,7 @@ class ApiSettings(DocumentsSettings, BodySettings):
             comparisons=self.tenant_comparisons,
             contacts=self.tenant_contacts,
             secrets=self.tenant_secrets,
+            copies=self.tenant_copies,
         )
 
     @field_validator("oidc_issuer")

@@ -160,6 +160,19 @@ def test_another_tenants_write_key_is_refused_without_saying_whose_it_is(api: Ap
     assert (refused.status, "five" in refused.text) == (409, False)
 
 
+@pytest.mark.parametrize("key", ["abcdefgh\n", " abcdefgh", "sha256:nothing"])
+def test_a_write_key_with_which_no_request_is_taken_is_refused_with_its_place(
+    api: ApiProcess, key: str
+) -> None:
+    source = {"kind": "source", "name": "stated", "write_keys": [key]}
+    put = api.ask("PUT", "/v1/tenants/keys/sources/stated", source, NEW)
+    applied = api.ask("POST", "/v1/tenants/keys/apply", {"documents": [source]})
+    for refused in (put, applied):
+        (error,) = refused.json["errors"]
+        assert (refused.status, error["pointer"]) == (422, "/write_keys/0")
+        assert "; write the key " in error["detail"] + "; " + error["fix"]
+
+
 def test_write_keys_are_made_by_the_server_shown_once_and_rotated(api: ApiProcess) -> None:
     source = "/v1/tenants/seven/sources/seven.s"
     made = api.ask("PUT", source, {}, NEW)

@@ -57,6 +57,18 @@ def test_a_destination_that_names_too_many_secrets_is_refused(dynamodb_local: st
         assert api.ask("PUT", path, naming(5), NEW).status == 201
 
 
+def test_a_pipe_too_many_that_takes_the_same_events_is_refused(dynamodb_local: str, tmp_path: Path) -> None:
+    with running_api(tmp_path, dynamodb_local, tenant_copies="2") as api:
+        own, pipe = "/v1/tenants/acme", {"source": "s", "destination": "d"}
+        assert api.ask("PUT", f"{own}/sources/s", {}, NEW).status == 201
+        assert api.ask("PUT", f"{own}/destinations/d", destination(), NEW).status == 201
+        for name in ("a", "b"):
+            assert api.ask("PUT", f"{own}/pipes/{name}", pipe, NEW).status == 201
+        refused = api.ask("PUT", f"{own}/pipes/c", pipe, NEW)
+        assert (refused.status, "HIFI_TENANT_COPIES" in refused.text) == (409, True), refused.text
+        assert api.ask("PUT", f"{own}/pipes/c", pipe | {"match": {"type": ["order"]}}, NEW).status == 201
+
+
 def test_a_tenant_at_its_limit_can_rotate_a_write_key(dynamodb_local: str, tmp_path: Path) -> None:
     with running_api(tmp_path, dynamodb_local, tenant_bytes="1024") as api:
         path = "/v1/tenants/acme/sources/s"

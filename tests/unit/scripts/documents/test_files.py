@@ -121,6 +121,10 @@ def shown(documents: Iterable[Document]) -> str:
             GOOD + "---\n" + GOOD.replace("name: shop", "name: app").replace("acme", "other", 1),
             "f:20: $.write_keys[0]: sources 'shop' and 'app' have one write key, first at f:4; give each",
         ),
+        (
+            GOOD.replace("[a-long-write-key]", "\n- a-long-write-key\n- |\n  another-key"),
+            "f:6: $.write_keys[1]: has white space around it, such as a line break, which no request",
+        ),
         (GOOD.replace("acme", "canary", 1), "f:3: $.tenant: 'canary' is hifi itself; choose another tenant"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Options of kafka, s3, kinesis and elasticsearch: what is refused, and what is said of them. Pure."""
+"""Options of connectors: what is refused, and what is said of them. Pure."""
 
 from typing import Any
 
@@ -14,10 +14,19 @@ from shared.documents.reach import out_of_reach
 
 AWS = {"region": "eu-west-1", "access_key_id": "AKIAEXAMPLE", "secret_access_key": "secret://t/aws"}
 GOOD: dict[str, dict[str, Any]] = {
+    "webhook": {"url": "https://example.com/hook"},
     "kafka": {"bootstrap_servers": ["kafka.example.com:9093", "[2606:4700::1]:9093"], "topic": "orders"},
     "s3": {"bucket": "events", **AWS},
     "kinesis": {"stream": "events", **AWS},
     "elasticsearch": {"url": "https://es.example.com", "index": "events"},
+}
+USER_URL = "https://user@example.com/hook"
+BEARER = {"type": "bearer", "token": "secret://t/token"}
+OAUTH2 = {
+    "type": "oauth2",
+    "token_url": "https://user@example.com/token",
+    "client_id": "hifi",
+    "client_secret": "secret://t/oauth",
 }
 SASL = {"mechanism": "SCRAM-SHA-512", "username": "hifi", "password": "secret://t/kafka"}
 
@@ -46,6 +55,10 @@ def test_the_least_that_is_needed_is_enough(connector: str) -> None:
 @pytest.mark.parametrize(
     ("connector", "changes", "path"),
     [
+        ("webhook", {"url": "https://user:pw@example.com"}, "$.options.url"),
+        ("webhook", {"url": USER_URL, "auth": BEARER}, "$.options.url"),
+        ("webhook", {"url": USER_URL, "headers": {"AUTHORIZATION": "secret://t/token"}}, "$.options.url"),
+        ("webhook", {"auth": OAUTH2}, "$.options.auth.token_url"),
         ("kafka", {"bootstrap_servers": []}, "$.options.bootstrap_servers"),
         ("kafka", {"bootstrap_servers": ["kafka.example.com"]}, "$.options.bootstrap_servers[0]"),
         ("kafka", {"bootstrap_servers": ["a:1", "a:99999"]}, "$.options.bootstrap_servers[1]"),
@@ -66,12 +79,14 @@ def test_the_least_that_is_needed_is_enough(connector: str) -> None:
         ("s3", {"endpoint": "ftp://a"}, "$.options.endpoint"),
         ("s3", {"endpoint": "http://"}, "$.options.endpoint"),
         ("s3", {"endpoint": "https://user@a"}, "$.options.endpoint"),
+        ("s3", {"endpoint": "https://:@a"}, "$.options.endpoint"),
         ("kinesis", {"stream": "a b"}, "$.options.stream"),
         ("kinesis", {"endpoint": "https://a?x"}, "$.options.endpoint"),
         ("elasticsearch", {"index": "Events"}, "$.options.index"),
         ("elasticsearch", {"index": ".."}, "$.options.index"),
         ("elasticsearch", {"index": "a/_delete_by_query"}, "$.options.index"),
         ("elasticsearch", {"url": "https://user:pw@es.example.com"}, "$.options.url"),
+        ("elasticsearch", {"url": "https://:@es.example.com"}, "$.options.url"),
         ("elasticsearch", {"username": "u"}, "$.options.username"),
         ("elasticsearch", {"operation": "delete"}, "$.options.operation"),
         ("elasticsearch", {"api_key": "plain"}, "$.options.api_key"),
@@ -81,6 +96,12 @@ def test_invalid_options_are_refused_with_their_path(
     connector: str, changes: dict[str, Any], path: str
 ) -> None:
     assert paths(connector, **changes) == {path}
+
+
+def test_a_user_in_a_url_is_taken_where_nothing_else_says_who_sends() -> None:
+    assert not paths("webhook", url=USER_URL, headers={"X-Api-Key": "secret://t/key"})
+    assert not paths("webhook", auth=OAUTH2 | {"credentials": "body"})
+    assert not paths("webhook", url="https://@example.com/hook", auth=BEARER)
 
 
 def test_tls_may_be_left_out_on_this_machine_alone() -> None:
@@ -119,6 +140,5 @@ def test_an_address_inside_is_found_before_anything_dials_it(
 @pytest.mark.parametrize("connector", SPECS)
 def test_every_connector_has_a_description_and_says_in_short_where_events_go(connector: str) -> None:
     spec = SPECS[connector]
-    options = {"url": "https://example.com/hook"} if connector == "webhook" else GOOD[connector]
     assert spec.description
-    assert spec.summary(msgspec.convert(options, spec.options))
+    assert spec.summary(msgspec.convert(GOOD[connector], spec.options))

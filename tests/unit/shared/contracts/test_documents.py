@@ -1,8 +1,9 @@
-"""Contradictions between documents of a catalogue."""
+"""Documents as the topic holds them, and contradictions between those of a catalogue."""
 
+import msgspec
 import pytest
 
-from shared.contracts.documents import Catalogue, Entry, Source, sealed, topic_key
+from shared.contracts.documents import Catalogue, Entry, Source, decode_entry, sealed, topic_key
 
 
 def source(name: str, *keys: str, tenant: str = "acme") -> Source:
@@ -46,3 +47,12 @@ def test_a_key_that_a_source_had_already_is_no_problem_of_its_next_version() -> 
     ((path, _),) = catalogue(new, other).problems(new, former)
     assert path == "$.write_keys[1]"
     assert not list(catalogue(former, other).problems(former, sealed(former)))
+
+
+@pytest.mark.parametrize("key", ["abcdefgh\n", " abcdefgh", "sha256:nothing"])
+def test_a_stored_source_with_a_write_key_that_is_refused_today_is_still_read(key: str) -> None:
+    stored = {
+        "version": 1,
+        "document": {"kind": "source", "name": "a", "tenant": "acme", "write_keys": [key]},
+    }
+    assert decode_entry(msgspec.json.encode(stored)).document == source("a", key)

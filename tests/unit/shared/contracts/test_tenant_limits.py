@@ -111,12 +111,46 @@ def test_pipes_that_compare_an_event_too_often_are_refused() -> None:
 
 
 def test_ten_thousand_pipes_of_one_tenant_fit() -> None:
-    match = {"type": ["order"], "data": {"amount": [{"numeric": [">", 1]}], "country": ["DE", "FR"]}}
+    def match(number: int) -> dict[str, Any]:
+        data = {"amount": [{"numeric": [">", number]}], "country": ["DE", "FR"]}
+        return {"type": ["order"], "data": data}
+
     pipes = [
-        Pipe(name=f"tenant-00001-{number}", tenant="tenant", source="s", destination="d", match=match)
+        Pipe(name=f"tenant-00001-{number}", tenant="tenant", source="s", destination="d", match=match(number))
         for number in range(10_000)
     ]
     TenantLimits().check([], pipes)
+
+
+def copies(count: int, source: str = "s", **match: list[object]) -> list[Document]:
+    """Pipes that each take the same events."""
+    return [
+        Pipe(name=f"{source}-{match}-{at}", tenant="t", source=source, destination=f"d{at}", match=match)
+        for at in range(count)
+    ]
+
+
+THREE_COPIES = TenantLimits(copies=3)
+
+
+def test_an_event_that_more_pipes_would_copy_than_a_tenant_may_is_refused() -> None:
+    said = "would have 4 pipes of one source with the same match, and may have 3; .* HIFI_TENANT_COPIES"
+    with pytest.raises(TenantFullError, match=said):
+        THREE_COPIES.check(copies(3), copies(4))
+    with pytest.raises(TenantFullError, match=said):
+        THREE_COPIES.check([], [*copies(2, type=["a"], id=["b"]), *copies(2, "s", id=["b"], type=["a"])])
+
+
+def test_pipes_of_other_sources_and_of_other_matches_copy_other_events() -> None:
+    one = [*copies(3), *copies(3, "other"), *copies(3, type=[1]), *copies(3, type=[True])]
+    THREE_COPIES.check([], [*one, *copies(3, type=["a"])])
+    TenantLimits().check([], copies(200))
+
+
+def test_copies_of_a_tenant_above_the_limit_are_changed_and_deleted() -> None:
+    THREE_COPIES.check(copies(5), copies(5))
+    THREE_COPIES.check(copies(5), copies(4))
+    THREE_COPIES.check(copies(5), [*copies(4), *copies(1, type=["a"])])
 
 
 def sources(keys: int) -> list[Document]:
