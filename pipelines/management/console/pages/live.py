@@ -157,7 +157,7 @@ def _reason(end: Message) -> str:
 def _row(event: TailEvent) -> Markup:
     head = tag(
         "p",
-        tag("span", formatting.clock_time(event.at_ms), class_="quiet"),
+        tag("span", formatting.named_time(event.at_ms), class_="quiet"),
         tag("strong", event.id or formatting.NONE),
         tag("span", event.type or formatting.NONE),
         class_="live-head",

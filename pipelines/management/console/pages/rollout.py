@@ -78,8 +78,10 @@ def applicable(found: RolloutView) -> set[str]:
 
 
 def _told(found: RolloutView, steps: list[float]) -> Markup:
-    following = "" if found.next_ms is None else f", next step from {formatting.moment(found.next_ms)} on"
-    said = f"{found.reason} · since {formatting.moment(found.since_ms)}{following}".lstrip(" ·")
+    following = (
+        "" if found.next_ms is None else f", next step from {formatting.named_moment(found.next_ms)} on"
+    )
+    said = f"{found.reason} · since {formatting.named_moment(found.since_ms)}{following}".lstrip(" ·")
     rows = [_row(number, share, found) for number, share in enumerate([0.0, *steps])]
     return joined(
         tag("h3", "Rollout"),
