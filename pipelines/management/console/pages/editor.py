@@ -61,6 +61,11 @@ class Editor:
             if self._writes:
                 self._draw_acts()
 
+    @property
+    def stored(self) -> Version | None:
+        """The version that was read or written last; None while there is none."""
+        return self._stored
+
     async def typed(self) -> Document | None:
         """The document as it is typed, with its name; None if it cannot be read, which is then said."""
         await self.show_errors([])
