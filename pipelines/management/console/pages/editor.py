@@ -209,8 +209,21 @@ class Editor:
         await self._switch(textual=True)
 
     def _headed(self, document: Document) -> Document:
-        head = {"kind": KINDS[self._kind], "name": self._named(document), "tenant": self._visit.tenant}
-        return {**{key: value for key, value in head.items() if value}, **document}
+        return {**{key: value for key, value in self._head(document).items() if value}, **document}
+
+    def _head(self, document: Document) -> Document:
+        return {"kind": KINDS[self._kind], "name": self._named(document), "tenant": self._visit.tenant}
+
+    def _beheaded(self, document: Document) -> Document:
+        """A document of the YAML for the form, which shows only a name beside it, and that of a new one.
+
+        What is another page's stays, to be refused.
+        """
+        name = document.get("name")
+        if isinstance(name, str) and not isinstance(self._name, str):
+            self._name.value = name
+        head = self._head(document)
+        return {key: value for key, value in document.items() if (key, value) not in head.items()}
 
     async def _switch(self, *, textual: bool) -> None:
         if textual is self._textual:
@@ -219,7 +232,8 @@ class Editor:
         document = await self._typed()
         if document is None or textual is self._textual:  # it was clicked twice
             return
-        if await self._shown(self._headed(document) if textual else document, textual=textual):
+        shown = self._headed(document) if textual else self._beheaded(document)
+        if await self._shown(shown, textual=textual):
             self._textual = textual
             self._mark_view()
 
