@@ -1,6 +1,6 @@
 """The page of one document: its form and its YAML text, saving, and conflicts with other writers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from http import HTTPStatus
 
@@ -46,6 +46,7 @@ class Editor:
         self, visit: Visit, kind: str, stored: Version | None, choices: Choices, content: Content
     ) -> None:
         self._visit, self._kind, self._stored = visit, kind, stored
+        self._is_new, self._under_way = stored is None, False
         self._writes = visit.session.identity.writes
         with ui.element("form").classes("edit").on("submit.prevent", self.save) as self._root:
             self._name = self._draw_name()
@@ -77,10 +78,23 @@ class Editor:
         await self._save(IF_NEW if self._stored is None else if_match(self._stored.version))
 
     async def _save(self, condition: Mapping[str, str]) -> None:
-        with self._root:  # what was clicked may be gone when its click has been handled
-            await self._try_save(condition)
+        """Write once: the second of a double click would be overtaken by the first."""
+        if self._under_way:
+            return
+        self._under_way = True
+        try:
+            with self._root:  # what was clicked may be gone when its click has been handled
+                await self._try_save(condition)
+        finally:
+            self._under_way = False
+
+    def _entered(self) -> object:
+        """All that is typed, to see later whether it still is."""
+        name = self._name if isinstance(self._name, str) else self._name.value
+        return name, self._textual, self._text.text if self._textual else self._form.texts
 
     async def _try_save(self, condition: Mapping[str, str]) -> None:
+        sent = self._entered()
         await self.show_errors([])
         document = await self._typed()
         if document is None:
@@ -97,7 +111,7 @@ class Editor:
         except UnreachableError as error:
             await self.show_errors([FieldError(pointer="", detail=str(error))])
         else:
-            await self._saved(saved, name)
+            await self._saved(saved, name, sent)
 
     async def _refused(self, error: ProblemError, name: str) -> None:
         if error.status == HTTPStatus.PRECONDITION_FAILED:
@@ -107,16 +121,28 @@ class Editor:
         elif error.status != HTTPStatus.UNAUTHORIZED:
             await self.show_errors([FieldError(pointer="", detail=refusal(error))])
 
-    async def _saved(self, saved: WrittenVersion, name: str) -> None:
-        new, self._stored = self._stored is None, saved
+    async def _saved(self, saved: WrittenVersion, name: str, sent: object) -> None:
+        self._stored = saved
         self._conflict.clear()
         if saved.write_key is not None:
             await show_key(saved.write_key)
-        if new:
+        draw = None if self._is_new else await self._drawing(saved.document or {}, textual=self._textual)
+        if self._entered() != sent:
+            self._keep_typed(saved, name)
+        elif self._is_new:
             ui.navigate.to(self._visit.address(self._kind, name))
-            return
-        await self._load(saved)
-        ui.notify(f"Saved as version {saved.version}.", type="positive")
+        else:
+            if draw is not None:
+                draw()
+            ui.notify(f"Saved as version {saved.version}.", type="positive")
+
+    def _keep_typed(self, saved: WrittenVersion, name: str) -> None:
+        """Leave what was typed during the save, for the next one, which is of the same name."""
+        if not isinstance(self._name, str):
+            self._name.value = name
+            self._name.disable()
+            self._name = name
+        ui.notify(f"Saved as version {saved.version}, without what you typed since.", type="warning")
 
     async def _overtaken(self, name: str) -> None:
         """Show what another writer changed meanwhile, and let this one choose; what is typed stays."""
@@ -150,15 +176,21 @@ class Editor:
         return await self._shown(stored.document or {}, textual=self._textual)
 
     async def _shown(self, document: Document, *, textual: bool) -> bool:
+        draw = await self._drawing(document, textual=textual)
+        if draw is None:
+            return False
+        draw()
+        return True
+
+    async def _drawing(self, document: Document, *, textual: bool) -> Callable[[], None] | None:
+        """Shows a document when it is called; None if it is too long, which is then said."""
         try:
             if textual:
-                self._text.show(await self._visit.apart(self._text.writing(document)))
-            else:
-                self._form.show(await self._visit.apart(self._form.spreading(document)))
+                return partial(self._text.show, await self._visit.apart(self._text.writing(document)))
+            return partial(self._form.show, await self._visit.apart(self._form.spreading(document)))
         except TooLongError as error:
             await self.show_errors([FieldError(pointer="", detail=str(error))])
-            return False
-        return True
+            return None
 
     async def delete(self) -> None:
         """Ask, then delete the version that is shown."""
