@@ -1,5 +1,6 @@
 """Dead letters and live events in a real Chromium, over a real management API and real brokers."""
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -107,6 +108,7 @@ def test_live_events_appear_as_text_stop_and_are_cleared(
         put_event(side, "live", "live.p", number, data, ce_type=HOSTILE)
     side.flush()
     expect(events).to_have_count(2)
+    expect(events.first.locator(".live-head")).to_contain_text(re.compile(r"\d\d:\d\d:\d\d UTC"))
     expect(events.first).to_contain_text('"***"')
     expect(events.first).to_contain_text("<img src=x")
     page.screenshot(path=artefacts / "live-events.png", full_page=True)

@@ -70,6 +70,7 @@ def test_a_save_over_another_writers_shows_what_changed_and_keeps_what_was_typed
     office.put("race", "destinations", "race.sink", destination(2.0))
     page.get_by_test_id("save").click()
     conflict = page.get_by_test_id("conflict")
+    expect(conflict).to_contain_text(re.compile(r"wrote version 2, [\d-]+ [\d:]+ UTC\."))
     expect(conflict.locator(".removed")).to_have_text("-timeout_seconds: 5.0\n")
     expect(conflict.locator(".added")).to_have_text("+timeout_seconds: 2.0\n")
     expect(field(page, "timeout_seconds")).to_have_value("7")

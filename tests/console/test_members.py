@@ -10,6 +10,8 @@ from tests.console.documents import Office, sign_in
 from tests.console.people import People
 from tests.console.test_accessibility import faults
 from tests.console.test_sessions import HOSTILE
+from tests.contract.management.api_process import START_SECONDS
+from tests.harness.waiting import eventually
 
 
 def role_of(people: People, tenant: str, page: Page, name: str) -> Any:
@@ -163,6 +165,23 @@ def test_without_an_issuer_an_invitation_gives_a_token_that_is_shown_once(office
     sign_in(page, token)
     page.get_by_role("link", name="Members").click()
     expect(page.get_by_test_id("members")).to_contain_text("Ann")
+
+
+def test_an_invitation_stays_in_its_field_while_the_api_is_away(office: Office) -> None:
+    asked = {"role": "viewer", "label": "Ann"}
+    made = office.api.ask("POST", "/v1/tenants/patient/invitations", asked).json
+    page = office.open_page(f"{office.console.url}/invitation#{made['invitation']}")
+    office.api.kill()
+    try:
+        page.get_by_role("button", name="Accept the invitation").click()
+        expect(page.get_by_role("alert")).to_contain_text("does not answer")
+        expect(page.get_by_label("Invitation")).to_have_value(made["invitation"])
+    finally:
+        office.api.restart()
+    eventually(office.api.ready, START_SECONDS)
+    page.get_by_role("button", name="Accept the invitation").click()
+    page.get_by_test_id("own-token").wait_for()
+    assert page.evaluate("sessionStorage['hifi-invitation']") is None
 
 
 def test_the_new_pages_show_hostile_names_as_text_fit_a_phone_and_have_no_serious_fault(

@@ -1,5 +1,6 @@
 """The ramp-up of a pipe on its page."""
 
+import re
 from pathlib import Path
 
 from playwright.sync_api import expect
@@ -18,6 +19,7 @@ def test_an_editor_leads_a_ramp_up_and_a_viewer_sees_how_far_it_is(office: Offic
     panel = page.get_by_test_id("rollout")
     present = panel.locator("tr[aria-current=step]")
     expect(present).to_have_text("11 %now")
+    expect(panel).to_contain_text(re.compile(r"since [\d-]+ [\d:]+ UTC"))
     expect(panel.get_by_test_id("rollout-resume")).to_be_disabled()
     panel.get_by_test_id("rollout-pause").click()
     expect(panel).to_contain_text("paused")

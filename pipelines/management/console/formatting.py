@@ -109,6 +109,16 @@ def moment(at_ms: int) -> str:
     return f"{_time(at_ms / 1000):%Y-%m-%d %H:%M}"
 
 
+def named_time(at_ms: int) -> str:
+    """`14:03:05 UTC`, where nothing around it says UTC."""
+    return f"{clock_time(at_ms)} UTC"
+
+
+def named_moment(at_ms: int) -> str:
+    """`2026-11-22 14:03 UTC`, where nothing around it says UTC."""
+    return f"{moment(at_ms)} UTC"
+
+
 def exact_moment(at_ms: int) -> str:
     """`2026-11-22 14:03:05`, UTC."""
     return f"{_time(at_ms / 1000):%Y-%m-%d %H:%M:%S}"

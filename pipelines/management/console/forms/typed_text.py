@@ -1,5 +1,6 @@
 """Reads YAML that a person typed, within the bound of a document. Pure; a large text takes seconds."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,7 +31,54 @@ def one_value(text: str) -> Any:
         raise ValueError(f"line {error.line}: {error}") from None
     if len(found) != 1:
         raise ValueError("write one YAML document, without ---")
-    return found[0].value
+    value = found[0].value
+    refuse_unwritable(value)
+    try:
+        msgspec.json.encode(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"cannot be written as JSON: {error}") from None
+    return value
+
+
+def refuse_unwritable(value: object, *path: str) -> None:
+    """Refuse what JSON cannot hold, before it is written as something else or not at all.
+
+    Raises:
+        ValueError: with the place and the fix.
+    """
+    if isinstance(value, dict):
+        for key, each in value.items():
+            _refuse_name(key, path)
+            refuse_unwritable(each, *path, str(key))
+    elif isinstance(value, list | tuple | set):
+        for number, each in enumerate(value):
+            refuse_unwritable(each, *path, str(number))
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(_at(path, "write a finite number"))
+    elif isinstance(value, str):
+        _refuse_half(value, path)
+
+
+def _refuse_name(name: object, path: Sequence[str]) -> None:
+    """A name is text, or a whole number, which becomes text."""
+    if isinstance(name, str):
+        _refuse_half(name, path)
+    elif isinstance(name, bool) or not isinstance(name, int):
+        said = "null" if name is None else str(name).lower()
+        raise ValueError(_at(path, f'quote the name {said}: "{said}"'))
+
+
+def _refuse_half(text: str, path: Sequence[str]) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        half = f"\\u{ord(text[error.start]):x}"
+        said = f"{half} is half of a surrogate pair; write the character itself"
+        raise ValueError(_at(path, said)) from None
+
+
+def _at(path: Sequence[str], said: str) -> str:
+    return f"{'.'.join(path)}: {said}" if path else said
 
 
 def document_of_text(text: str) -> Document:
@@ -45,10 +93,6 @@ def document_of_text(text: str) -> Document:
         raise TypedError([FieldError(pointer="", detail=str(error))]) from None
     if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
         raise TypedError([FieldError(pointer="", detail="write  field: value  lines")])
-    try:
-        msgspec.json.encode(found)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise TypedError([FieldError(pointer="", detail=f"cannot be written as JSON: {error}")]) from None
     return found
 
 

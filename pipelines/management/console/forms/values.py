@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from pipelines.management.console.api_client import Document
 from pipelines.management.console.forms.fields import Field, Shape
-from pipelines.management.console.forms.typed_text import TypedError, check_size, one_value
+from pipelines.management.console.forms.typed_text import TypedError, check_size, one_value, refuse_unwritable
 from pipelines.management.console.forms.yaml_text import written
 from shared.contracts.api_answers.problems import FieldError
 
@@ -92,6 +92,7 @@ def _read(text: str | bool | None, field: Field) -> Any:
     plain = str(text or "")
     if not plain.strip():
         return _MISSING
+    refuse_unwritable(plain)
     match field.shape:
         case Shape.INTEGER:
             return _integer(plain.strip())

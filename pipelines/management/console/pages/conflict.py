@@ -33,7 +33,7 @@ def show_conflict(
 
 
 def _title(mine: Version | None, theirs: Version) -> tuple[str, str]:
-    who = f"{theirs.by} wrote version {theirs.version}, {formatting.moment(theirs.at_ms)}."
+    who = f"{theirs.by} wrote version {theirs.version}, {formatting.named_moment(theirs.at_ms)}."
     if mine is None:
         return (
             "There is already one of this name",

@@ -49,7 +49,7 @@ def _facts(letter: WholeLetter) -> list[Markup]:
 
 
 def _moment(at_ms: int | None) -> str | None:
-    return None if at_ms is None else f"{formatting.moment(at_ms)} UTC"
+    return None if at_ms is None else formatting.named_moment(at_ms)
 
 
 def _event(letter: WholeLetter) -> Markup:

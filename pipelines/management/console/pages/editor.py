@@ -1,6 +1,6 @@
 """The page of one document: its form and its YAML text, saving, and conflicts with other writers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from http import HTTPStatus
 
@@ -46,6 +46,7 @@ class Editor:
         self, visit: Visit, kind: str, stored: Version | None, choices: Choices, content: Content
     ) -> None:
         self._visit, self._kind, self._stored = visit, kind, stored
+        self._is_new, self._under_way = stored is None, False
         self._writes = visit.session.identity.writes
         with ui.element("form").classes("edit").on("submit.prevent", self.save) as self._root:
             self._name = self._draw_name()
@@ -61,6 +62,11 @@ class Editor:
             if self._writes:
                 self._draw_acts()
 
+    @property
+    def stored(self) -> Version | None:
+        """The version that was read or written last; None while there is none."""
+        return self._stored
+
     async def typed(self) -> Document | None:
         """The document as it is typed, with its name; None if it cannot be read, which is then said."""
         await self.show_errors([])
@@ -72,10 +78,23 @@ class Editor:
         await self._save(IF_NEW if self._stored is None else if_match(self._stored.version))
 
     async def _save(self, condition: Mapping[str, str]) -> None:
-        with self._root:  # what was clicked may be gone when its click has been handled
-            await self._try_save(condition)
+        """Write once: the second of a double click would be overtaken by the first."""
+        if self._under_way:
+            return
+        self._under_way = True
+        try:
+            with self._root:  # what was clicked may be gone when its click has been handled
+                await self._try_save(condition)
+        finally:
+            self._under_way = False
+
+    def _entered(self) -> object:
+        """All that is typed, to see later whether it still is."""
+        name = self._name if isinstance(self._name, str) else self._name.value
+        return name, self._textual, self._text.text if self._textual else self._form.texts
 
     async def _try_save(self, condition: Mapping[str, str]) -> None:
+        sent = self._entered()
         await self.show_errors([])
         document = await self._typed()
         if document is None:
@@ -92,7 +111,7 @@ class Editor:
         except UnreachableError as error:
             await self.show_errors([FieldError(pointer="", detail=str(error))])
         else:
-            await self._saved(saved, name)
+            await self._saved(saved, name, sent)
 
     async def _refused(self, error: ProblemError, name: str) -> None:
         if error.status == HTTPStatus.PRECONDITION_FAILED:
@@ -102,16 +121,28 @@ class Editor:
         elif error.status != HTTPStatus.UNAUTHORIZED:
             await self.show_errors([FieldError(pointer="", detail=refusal(error))])
 
-    async def _saved(self, saved: WrittenVersion, name: str) -> None:
-        new, self._stored = self._stored is None, saved
+    async def _saved(self, saved: WrittenVersion, name: str, sent: object) -> None:
+        self._stored = saved
         self._conflict.clear()
         if saved.write_key is not None:
             await show_key(saved.write_key)
-        if new:
+        draw = None if self._is_new else await self._drawing(saved.document or {}, textual=self._textual)
+        if self._entered() != sent:
+            self._keep_typed(saved, name)
+        elif self._is_new:
             ui.navigate.to(self._visit.address(self._kind, name))
-            return
-        await self._load(saved)
-        ui.notify(f"Saved as version {saved.version}.", type="positive")
+        else:
+            if draw is not None:
+                draw()
+            ui.notify(f"Saved as version {saved.version}.", type="positive")
+
+    def _keep_typed(self, saved: WrittenVersion, name: str) -> None:
+        """Leave what was typed during the save, for the next one, which is of the same name."""
+        if not isinstance(self._name, str):
+            self._name.value = name
+            self._name.disable()
+            self._name = name
+        ui.notify(f"Saved as version {saved.version}, without what you typed since.", type="warning")
 
     async def _overtaken(self, name: str) -> None:
         """Show what another writer changed meanwhile, and let this one choose; what is typed stays."""
@@ -145,15 +176,21 @@ class Editor:
         return await self._shown(stored.document or {}, textual=self._textual)
 
     async def _shown(self, document: Document, *, textual: bool) -> bool:
+        draw = await self._drawing(document, textual=textual)
+        if draw is None:
+            return False
+        draw()
+        return True
+
+    async def _drawing(self, document: Document, *, textual: bool) -> Callable[[], None] | None:
+        """Shows a document when it is called; None if it is too long, which is then said."""
         try:
             if textual:
-                self._text.show(await self._visit.apart(self._text.writing(document)))
-            else:
-                self._form.show(await self._visit.apart(self._form.spreading(document)))
+                return partial(self._text.show, await self._visit.apart(self._text.writing(document)))
+            return partial(self._form.show, await self._visit.apart(self._form.spreading(document)))
         except TooLongError as error:
             await self.show_errors([FieldError(pointer="", detail=str(error))])
-            return False
-        return True
+            return None
 
     async def delete(self) -> None:
         """Ask, then delete the version that is shown."""
@@ -204,8 +241,21 @@ class Editor:
         await self._switch(textual=True)
 
     def _headed(self, document: Document) -> Document:
-        head = {"kind": KINDS[self._kind], "name": self._named(document), "tenant": self._visit.tenant}
-        return {**{key: value for key, value in head.items() if value}, **document}
+        return {**{key: value for key, value in self._head(document).items() if value}, **document}
+
+    def _head(self, document: Document) -> Document:
+        return {"kind": KINDS[self._kind], "name": self._named(document), "tenant": self._visit.tenant}
+
+    def _beheaded(self, document: Document) -> Document:
+        """A document of the YAML for the form, which shows only a name beside it, and that of a new one.
+
+        What is another page's stays, to be refused.
+        """
+        name = document.get("name")
+        if isinstance(name, str) and not isinstance(self._name, str):
+            self._name.value = name
+        head = self._head(document)
+        return {key: value for key, value in document.items() if (key, value) not in head.items()}
 
     async def _switch(self, *, textual: bool) -> None:
         if textual is self._textual:
@@ -214,7 +264,8 @@ class Editor:
         document = await self._typed()
         if document is None or textual is self._textual:  # it was clicked twice
             return
-        if await self._shown(self._headed(document) if textual else document, textual=textual):
+        shown = self._headed(document) if textual else self._beheaded(document)
+        if await self._shown(shown, textual=textual):
             self._textual = textual
             self._mark_view()
 

@@ -76,6 +76,11 @@ class FormView:
         self._fields, self._texts = content.fields, dict(content.texts)
         self._draw()
 
+    @property
+    def texts(self) -> Texts:
+        """What is typed into it now."""
+        return dict(self._texts)
+
     def spreading(self, document: Document) -> Callable[[], Content]:
         """Finds what the form of a document shows, in any thread; a TooLongError says that it is too long."""
         return partial(content_of, self._kind, document, self._connectors)

@@ -16,7 +16,6 @@ from pipelines.management.console.observe_client import UnreachableError
 from pipelines.management.console.pages.frame import button, trail
 from pipelines.management.console.pages.visit import Visit, refusal
 from pipelines.management.console.panels.base import write
-from pipelines.management.console.signing_in.sign_in import sign_in_path
 from shared.contracts.live_tail import Ended, LeftOut, Message, TailEnd, TailEvent, TailMessage
 from shared.oidc.errors import ProviderAwayError
 
@@ -96,7 +95,7 @@ class LiveEvents:
             following = await sessions.renewed(mine)
             if following is not None and following.token != session.token:
                 return True
-        self._sign_in()
+        self._visit.sign_in()
         return False
 
     async def _read(self, tail: AsyncIterator[Message | None]) -> bool:
@@ -144,10 +143,6 @@ class LiveEvents:
         self._say(text)
         self._switch.text = "Start"
 
-    def _sign_in(self) -> None:
-        self._visit.sessions.end(self._visit.session.id)
-        ui.navigate.to(sign_in_path("ended"))
-
 
 def _reason(end: Message) -> str:
     """Why the server ended a tail."""
@@ -157,7 +152,7 @@ def _reason(end: Message) -> str:
 def _row(event: TailEvent) -> Markup:
     head = tag(
         "p",
-        tag("span", formatting.clock_time(event.at_ms), class_="quiet"),
+        tag("span", formatting.named_time(event.at_ms), class_="quiet"),
         tag("strong", event.id or formatting.NONE),
         tag("span", event.type or formatting.NONE),
         class_="live-head",

@@ -1,5 +1,7 @@
 """The ramp-up of a pipe: its steps with the present one, the figures, and what an editor may ask."""
 
+from collections.abc import Callable
+from http import HTTPStatus
 from typing import Final
 
 from nicegui import ui
@@ -11,28 +13,37 @@ from pipelines.management.console.observe_client import UnreachableError
 from pipelines.management.console.pages.frame import agreed, button
 from pipelines.management.console.pages.visit import Visit
 from pipelines.management.console.panels.base import badge, table, write
-from shared.contracts.api_answers.documents import NewestVersion
+from shared.contracts.api_answers.documents import NewestVersion, Version
 from shared.contracts.rollouts import RolloutView
 
 _SECONDS: Final = 5.0
 _DOTS: Final = {"going up": "kept", "done": "kept", "stopped": "far"}
 _BUTTONS: Final = {"pause": "Pause", "resume": "Resume", "back": "One step back", "finish": "Open fully …"}
 
+_ENDED: Final = "Your session has ended. Keep a copy of what you have typed, then sign in again."
+
 
 class RolloutPanel:
-    """Looks every few seconds; hidden while the pipe has no rollout."""
+    """Looks every few seconds while the pipe has a rollout; hidden if it has none.
 
-    def __init__(self, visit: Visit, pipe: str, stored: NewestVersion) -> None:
-        self._visit, self._pipe = visit, pipe
+    It never leads away by itself: something may be typed into the form above.
+    """
+
+    def __init__(
+        self, visit: Visit, pipe: str, stored: NewestVersion, saved: Callable[[], Version | None]
+    ) -> None:
+        """`saved` is the version that the page has read or written last."""
+        self._visit, self._pipe, self._saved = visit, pipe, saved
         self._box = ui.element("section").classes("card span-12").props("data-testid=rollout")
         with self._box:
+            self._said = write(Markup()).props("role=status")
             self._text = write(Markup())
             self._buttons: dict[str, ui.button] = {}
             if visit.session.identity.writes:
                 with ui.element("div").classes("acts"):
                     self._buttons = {action: self._button(action) for action in _BUTTONS}
         self._show(stored)
-        ui.timer(_SECONDS, self._look)
+        self._timer = ui.timer(_SECONDS, self._look_on)
 
     def _button(self, action: str) -> ui.button:
         async def act() -> None:
@@ -48,11 +59,19 @@ class RolloutPanel:
         if await self._visit.change(self._visit.account.lead(self._visit.tenant, self._pipe, action)):
             await self._look()
 
+    async def _look_on(self) -> None:
+        if self._box.visible or _steps(self._saved()):
+            await self._look()
+
     async def _look(self) -> None:
         try:
             read = self._visit.account.document(self._visit.tenant, "pipes", self._pipe)
-            self._show(await self._visit.allowed(read))
-        except (ProblemError, UnreachableError):
+            self._show(await self._visit.asked(read))
+        except ProblemError as error:
+            if error.status == HTTPStatus.UNAUTHORIZED:
+                self._timer.deactivate()
+                self._said.content = tag("p", _ENDED, class_="said")
+        except UnreachableError:
             return  # what is shown stays; the next look may succeed
 
     def _show(self, stored: NewestVersion) -> None:
@@ -60,10 +79,14 @@ class RolloutPanel:
         self._box.set_visibility(found is not None)
         if found is None:
             return
-        steps = [float(each) for each in ((stored.document or {}).get("rollout") or {}).get("steps", ())]
-        self._text.content = _told(found, steps)
+        self._text.content = _told(found, _steps(stored))
         for action, each in self._buttons.items():
             each.set_enabled(action in applicable(found))
+
+
+def _steps(stored: Version | None) -> list[float]:
+    document = (stored and stored.document) or {}
+    return [float(each) for each in (document.get("rollout") or {}).get("steps", ())]
 
 
 def applicable(found: RolloutView) -> set[str]:
@@ -78,8 +101,10 @@ def applicable(found: RolloutView) -> set[str]:
 
 
 def _told(found: RolloutView, steps: list[float]) -> Markup:
-    following = "" if found.next_ms is None else f", next step from {formatting.moment(found.next_ms)} on"
-    said = f"{found.reason} · since {formatting.moment(found.since_ms)}{following}".lstrip(" ·")
+    following = (
+        "" if found.next_ms is None else f", next step from {formatting.named_moment(found.next_ms)} on"
+    )
+    said = f"{found.reason} · since {formatting.named_moment(found.since_ms)}{following}".lstrip(" ·")
     rows = [_row(number, share, found) for number, share in enumerate([0.0, *steps])]
     return joined(
         tag("h3", "Rollout"),

@@ -200,7 +200,7 @@ async def _document(visit: Visit, kind: str, name: str) -> Callable[[], object]:
             show_keys(visit, name, keys)
         if kind == "pipes":
             TryPanel(visit, editor)
-            RolloutPanel(visit, name, stored)
+            RolloutPanel(visit, name, stored, lambda: editor.stored)
 
     return draw
 

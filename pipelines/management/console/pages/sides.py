@@ -59,13 +59,13 @@ class SidesPage:
             self._fail(str(error))
 
     def _fail(self, text: str) -> None:
-        seen = f"What is below was seen at {formatting.clock_time(self._found.at_ms)} UTC."
+        seen = f"What is below was seen at {formatting.named_time(self._found.at_ms)}."
         self._failure.content = tag("p", f"{text}. {seen}", class_="said")
 
     def _show(self, found: Sides) -> None:
         self._found = found
         self._failure.content = Markup()
-        as_of = f" As of {formatting.clock_time(found.at_ms)} UTC."
+        as_of = f" As of {formatting.named_time(found.at_ms)}."
         self._note.content = tag("p", sides_view.deployer_note(found) + as_of, class_="note")
         self._sides.content = sides_view.sides_table(found.sides)
         self._actors.content = sides_view.actors_table(found.sides)

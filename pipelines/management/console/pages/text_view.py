@@ -30,6 +30,11 @@ class TextView:
         """Show another document, as the text that `writing` made."""
         self._text.value = text
 
+    @property
+    def text(self) -> str:
+        """What is typed into it now."""
+        return self._text.value or ""
+
     @staticmethod
     def writing(document: Document) -> Callable[[], str]:
         """Writes the text of a document, in any thread; a TooLongError says that it is too long."""
@@ -37,8 +42,8 @@ class TextView:
 
     def reading(self) -> Callable[[], Document]:
         """Reads the document that the text states, in any thread; a TypedError says why it states none."""
-        return partial(document_of_text, self._text.value or "")
+        return partial(document_of_text, self.text)
 
     def placing(self, errors: Sequence[FieldError]) -> Callable[[], list[FieldError]]:
         """Finds the lines of the text that errors mean, in any thread."""
-        return partial(with_lines, self._text.value or "", errors)
+        return partial(with_lines, self.text, errors)

@@ -43,6 +43,9 @@ class Visit:
     threads: FairThreads
     tenant: str
 
+    path: str = HOME
+    """Of the page itself."""
+
     def address(self, *steps: str) -> str:
         """The path of a page of this tenant."""
         return "/".join((HOME, *(quote(step, safe="") for step in (self.tenant, *steps))))
@@ -64,12 +67,31 @@ class Visit:
         return await self.threads.run(self.session.identity.id, work)
 
     async def allowed(self, call: Coroutine[Any, Any, T]) -> T:
-        """The result of the call, if the session is open; if not, the page goes to the sign-in form.
+        """The result of a call that a person wants; if the session has ended, the page goes to sign in.
+
+        Raises:
+            ProblemError: what the API refused.
+            UnreachableError: the API does not answer.
+        """
+        try:
+            return await self.asked(call)
+        except ProblemError as error:
+            if error.status == HTTPStatus.UNAUTHORIZED:
+                self.sign_in()
+            raise
+
+    def sign_in(self) -> None:
+        """End the session, and lead to the sign-in form, and back here after it."""
+        self.sessions.end(self.session.id)
+        ui.navigate.to(sign_in_path("ended", self.path))
+
+    async def asked(self, call: Coroutine[Any, Any, T]) -> T:
+        """The result of a call that the page makes by itself: it stays, though the session may have ended.
 
         A call that is not made is closed.
 
         Raises:
-            ProblemError: what the API refused.
+            ProblemError: what the API refused; with status 401 if the session has ended.
             UnreachableError: the API does not answer.
         """
         try:
@@ -79,11 +101,6 @@ class Visit:
                 return await call
         except ProviderAwayError as error:
             raise UnreachableError(f"the sign-in service does not answer: {error}; try again") from error
-        except ProblemError as error:
-            if error.status == HTTPStatus.UNAUTHORIZED:
-                self.sessions.end(self.session.id)
-                ui.navigate.to(sign_in_path("ended"))
-            raise
 
 
 Build = Callable[[Visit], Awaitable[Callable[[], object]]]
@@ -117,7 +134,12 @@ class Desk:
             return None
         account = Account(self.client, lambda: self.sessions.token(session.id))
         return Visit(
-            session=session, sessions=self.sessions, account=account, threads=self.threads, tenant=tenant
+            session=session,
+            sessions=self.sessions,
+            account=account,
+            threads=self.threads,
+            tenant=tenant,
+            path=request.url.path,
         )
 
     async def informed(self, visit: Visit) -> Visit:

@@ -10,7 +10,7 @@ def status(state: PollState) -> Markup:
     """The status line at the top of the page."""
     if state.snapshot is None:
         return badge("no figures yet", "missed" if state.failure else "none")
-    at = f"as of {formatting.clock_time(state.snapshot.at_ms)} UTC"
+    at = f"as of {formatting.named_time(state.snapshot.at_ms)}"
     if state.failure:
         return joined(badge("meter unreachable", "far"), tag("span", at, class_="quiet"))
     if state.snapshot.now.behind:

@@ -12,12 +12,16 @@ from pipelines.management.console.observe_client import UnreachableError
 from pipelines.management.console.plain_page import plain_page
 from pipelines.management.console.session import COOKIE, Identity, Session, Sessions, joined
 from pipelines.management.console.signing_in.sign_in import (
+    BUSY,
     HOME,
     INVITATION,
     issuer_link,
     keep_session,
     posted,
+    reason_of,
     redirect,
+    sendable,
+    sign_in_path,
     sign_out_form,
 )
 from shared.contracts.api_answers.access import MembershipView, Redeemed
@@ -27,9 +31,14 @@ _REASONS: Final = {
     "refused": "This invitation is unknown, used, withdrawn or expired. Ask for another.",
     "full": "The tenant has as many members as it can have. Ask an owner to remove one.",
     "not-a-person": "You are signed in with a token, and an invitation is for a person. Sign out first.",
+    "busy": BUSY,
     "away": "The management API does not answer. Try again in a moment.",
 }
-_BY_STATUS: Final = {HTTPStatus.CONFLICT: "full", HTTPStatus.FORBIDDEN: "not-a-person"}
+_BY_STATUS: Final[dict[int, str]] = {
+    HTTPStatus.CONFLICT: "full",
+    HTTPStatus.FORBIDDEN: "not-a-person",
+    HTTPStatus.NOT_FOUND: "refused",
+}
 
 
 def invitation_link(public: str, invitation: str) -> str:
@@ -115,10 +124,17 @@ def add_invitation(
     @app.post(INVITATION)
     async def accept(request: Request) -> Response:
         invitation = (await posted(request)).get("invitation", "").strip()
+        if not sendable(invitation):
+            return _back("refused")
         try:
-            return await accepted(request, invitation if invitation.isascii() else "")
+            return await accepted(request, invitation)
         except ProblemError as error:
-            return _back(_BY_STATUS.get(HTTPStatus(error.status), "refused"))
+            if (
+                issuer is not None and error.status == HTTPStatus.UNAUTHORIZED
+            ):  # not the invitation: the person
+                sessions.end(request.cookies.get(COOKIE))
+                return redirect(sign_in_path("ended", INVITATION))
+            return _back(_BY_STATUS.get(error.status) or reason_of(error.status))
         except (UnreachableError, ProviderAwayError):
             return _back("away")
 

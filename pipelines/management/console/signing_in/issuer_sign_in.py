@@ -18,6 +18,7 @@ from pipelines.management.console.signing_in.sign_in import (
     HOME,
     START,
     keep_session,
+    reason_of,
     redirect,
     safe_next,
     sign_in_path,
@@ -42,10 +43,9 @@ _MOST_QUERY: Final = 8_192
 _REASONS: Final[dict[type[Exception], str]] = {
     TokenRefusedError: "refused-there",
     ProviderAwayError: "issuer-away",
-    ProblemError: "unknown-here",
     UnreachableError: "away",
 }
-"""The reason that the form gives for a failed sign-in, by the error."""
+"""The reason that the form gives for a failed sign-in, by the error; see `reason_of` for a ProblemError."""
 
 
 class Begun(Struct, frozen=True, kw_only=True):
@@ -152,6 +152,8 @@ def add_issuer_sign_in(  # noqa: PLR0913  # what the two routes need
         try:
             signed_in = await asyncio.to_thread(flow.redeem, code, begun.attempt)
             identity = await client.whoami(signed_in.token)
+        except ProblemError as error:
+            return _gone(_failed(error, reason_of(error.status, refused="unknown-here"), begun.after), secure)
         except tuple(_REASONS) as error:
             return _gone(_failed(error, _REASONS[type(error)], begun.after), secure)
         sessions.end(request.cookies.get(COOKIE))

@@ -31,9 +31,12 @@ INVITATION: Final = "/invitation"
 OUT: Final = "out"
 """The reason to show the form after signing out."""
 
+BUSY: Final = "The management API has too many requests of your token or tenant. Try again in a moment."
+
 _MOST_BODY: Final = 4_096
 _REASONS: Final = {
     "refused": "That token is unknown, expired or revoked. Ask an owner of your tenant for another.",
+    "busy": BUSY,
     "away": "The management API does not answer. Try again in a moment.",
     "ended": "Your session has ended. Sign in again.",
     OUT: "You are signed out.",
@@ -48,6 +51,15 @@ def sign_in_path(reason: str = "", after: str = "") -> str:
     """The address of the form."""
     asked = [f"{name}={quote(text, safe='')}" for name, text in (("reason", reason), ("next", after)) if text]
     return SIGN_IN + ("?" + "&".join(asked) if asked else "")
+
+
+def reason_of(status: int, *, refused: str = "refused") -> str:
+    """The reason to show for a status of the API that is none of success.
+
+    `refused` if it is about what was sent. Others are not, as those of another program at `HIFI_API`.
+    """
+    reasons = {HTTPStatus.UNAUTHORIZED: refused, HTTPStatus.TOO_MANY_REQUESTS: "busy"}
+    return reasons.get(HTTPStatus(status), "away")
 
 
 def start_path(after: str, *, again: bool = False) -> str:
@@ -129,10 +141,12 @@ def add_sign_in(
     async def sign_in(request: Request) -> Response:
         fields = await posted(request)
         token, after = fields.get("token", "").strip(), safe_next(fields.get("next", ""))
+        if not sendable(token):
+            return redirect(sign_in_path("refused", after))
         try:
             identity = await client.whoami(token)
-        except (ProblemError, UnicodeEncodeError):
-            return redirect(sign_in_path("refused", after))
+        except ProblemError as error:
+            return redirect(sign_in_path(reason_of(error.status), after))
         except UnreachableError:
             return redirect(sign_in_path("away", after))
         sessions.end(request.cookies.get(COOKIE))
@@ -146,6 +160,11 @@ def add_sign_in(
         answer = redirect(sign_in_path(OUT))
         answer.delete_cookie(COOKIE, httponly=True, samesite="lax", secure=secure)
         return answer
+
+
+def sendable(secret: str) -> bool:
+    """Whether a secret that was typed can stand in a header at all; none that the API makes cannot."""
+    return secret.isascii() and secret.isprintable() and secret != ""
 
 
 def keep_session(answer: Response, session: Session, secure: bool) -> None:

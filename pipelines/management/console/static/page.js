@@ -37,20 +37,19 @@
     }
   });
 
-  // An invitation is what follows # in its link. It is kept in this tab while its reader signs in, and goes from
-  // the address, so that neither history nor screen shows it.
+  // An invitation is what follows # in its link. It is kept in this tab until its reader has accepted it, which leads
+  // to the tenant's documents, and goes from the address, so that neither history nor screen shows it.
   const INVITED = "hifi-invitation";
   if (location.pathname === "/invitation" && location.hash.length > 1) {
     sessionStorage.setItem(INVITED, location.hash.slice(1));
     history.replaceState(history.state, "", location.pathname + location.search);
   }
+  if (`${location.pathname}/`.startsWith("/documents/")) sessionStorage.removeItem(INVITED);
 
   const fillInvitation = () => {
     const field = document.querySelector("[data-invitation]");
     const kept = sessionStorage.getItem(INVITED);
-    if (!field || field.value || !kept) return;
-    field.value = kept;
-    field.form.addEventListener("submit", () => sessionStorage.removeItem(INVITED));
+    if (field && !field.value && kept) field.value = kept;
   };
 
   let focused = null;

@@ -82,6 +82,8 @@ def test_times_are_utc() -> None:
     assert formatting.clock_time(1_700_000_000_000) == "22:13:20"
     assert formatting.moment(1_700_000_000_000) == "2023-11-14 22:13"
     assert formatting.clock_minute(1_700_000_000 // 60) == "22:13"
+    assert formatting.named_time(1_700_000_000_000) == "22:13:20 UTC"
+    assert formatting.named_moment(1_700_000_000_000) == "2023-11-14 22:13 UTC"
 
 
 @given(st.integers(0, 60_000_000))

@@ -54,3 +54,40 @@ def test_a_text_is_read_once_for_all_its_errors(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("text", ["a: [", "", TOO_LONG])
 def test_an_error_of_a_text_that_cannot_be_read_is_on_its_first_line(text: str) -> None:
     assert with_lines(text, [FieldError(pointer="/a", detail="wrong")])[0].detail == "line 1: wrong"
+
+
+UNWRITABLE = [
+    ("{null: [a]}", 'quote the name null: "null"'),
+    ("{data: {true: [a]}}", 'data: quote the name true: "true"'),
+    ("[{data: {0.5: [a]}}]", '0.data: quote the name 0.5: "0.5"'),
+    ("{data: {x: [1, .inf]}}", "data.x.1: write a finite number"),
+    ("{x: .nan}", "x: write a finite number"),
+    ("{x: 1e999}", "x: write a finite number"),
+    ('{x: ["\\ud800"]}', "x.0: \\ud800 is half of a surrogate pair; write the character itself"),
+    ('{"\\udfff": 1}', "\\udfff is half of a surrogate pair; write the character itself"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), UNWRITABLE)
+def test_what_json_cannot_hold_is_refused_at_its_field_and_in_the_yaml_with_the_fix(
+    text: str, said: str
+) -> None:
+    with pytest.raises(TypedError) as of_form:
+        document_of({"/match": text}, document_fields("pipes"), {})
+    assert [(each.pointer, each.detail) for each in of_form.value.errors] == [("/match", said)]
+    with pytest.raises(TypedError) as of_text:
+        document_of_text(f"match: {text}")
+    (error,) = of_text.value.errors
+    assert error.detail.startswith("match") and error.detail.endswith(said)
+
+
+def test_a_text_with_half_a_surrogate_pair_is_refused_at_its_field() -> None:
+    with pytest.raises(TypedError) as refused:
+        document_of({"/transform": "'\ud800'"}, document_fields("pipes"), {})
+    assert [each.pointer for each in refused.value.errors] == ["/transform"]
+
+
+def test_names_may_be_whole_numbers_which_become_text() -> None:
+    fields = document_fields("pipes")
+    assert document_of({"/match": "{data: {1: [a]}}"}, fields, {}) == {"match": {"data": {1: ["a"]}}}
+    assert document_of_text("match: {data: {1: [a]}}") == {"match": {"data": {1: ["a"]}}}

@@ -39,7 +39,7 @@ class Side:
             client=self.api, sessions=self.sessions, threads=FairThreads(), issuer=None, public=None
         )
         cookie = (b"cookie", f"{COOKIE}={self.session.id}".encode())
-        request = Request({"type": "http", "headers": [cookie]})
+        request = Request({"type": "http", "path": "/", "headers": [cookie]})
         visit = asyncio.run(self.desk.visit(request, ""))
         assert visit is not None
         self.visit, self.access = visit, OperatorAccess(visit)
