@@ -246,7 +246,7 @@ class Editor:
     def _head(self, document: Document) -> Document:
         return {"kind": KINDS[self._kind], "name": self._named(document), "tenant": self._visit.tenant}
 
-    def _beheaded(self, document: Document) -> Document:
+    def _without_head(self, document: Document) -> Document:
         """A document of the YAML for the form, which shows only a name beside it, and that of a new one.
 
         What is another page's stays, to be refused.
@@ -264,7 +264,7 @@ class Editor:
         document = await self._typed()
         if document is None or textual is self._textual:  # it was clicked twice
             return
-        shown = self._headed(document) if textual else self._beheaded(document)
+        shown = self._headed(document) if textual else self._without_head(document)
         if await self._shown(shown, textual=textual):
             self._textual = textual
             self._mark_view()

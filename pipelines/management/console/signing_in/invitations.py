@@ -129,9 +129,7 @@ def add_invitation(
         try:
             return await accepted(request, invitation)
         except ProblemError as error:
-            if (
-                issuer is not None and error.status == HTTPStatus.UNAUTHORIZED
-            ):  # not the invitation: the person
+            if issuer is not None and error.status == HTTPStatus.UNAUTHORIZED:  # it is about the person
                 sessions.end(request.cookies.get(COOKIE))
                 return redirect(sign_in_path("ended", INVITATION))
             return _back(_BY_STATUS.get(error.status) or reason_of(error.status))
