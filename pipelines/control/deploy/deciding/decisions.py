@@ -5,6 +5,7 @@ from msgspec.structs import replace
 from pipelines.control.deploy.deciding.seen import Look, Seen
 from pipelines.control.deploy.deciding.steps import after_step
 from pipelines.control.deploy.deciding.transitions import going_back, undone
+from pipelines.control.deploy.deciding.unready_side import drained_again
 from pipelines.control.deploy.judging import sufficiency
 from pipelines.control.deploy.judging.judgement import Enough, judged
 from pipelines.control.deploy.judging.traffic_minutes import first_whole_minute
@@ -40,7 +41,7 @@ def decided(release: Release, seen: Seen, policy: Policy, now_ms: int) -> Releas
 
 def _further(at: Look) -> Release:
     if at.release.waits:
-        return at.release
+        return drained_again(at) or at.release
     if at.seen.problem:
         return replace(at.release, said=at.seen.problem)
     return after_step(at)

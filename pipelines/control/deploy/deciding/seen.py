@@ -38,6 +38,9 @@ class Seen(Struct, frozen=True, kw_only=True):
     """Why the version that serves could not be started again."""
 
     readiness: Readiness | None = None
+    silent: bool = False
+    """Whether nothing is known of the health of the side that is drained, or waits to be parked."""
+
     positions: Positions | None = None
     proof: Proof | None = None
     rating: Rating | None = None
