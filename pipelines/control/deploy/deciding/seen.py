@@ -48,7 +48,9 @@ class Seen(Struct, frozen=True, kw_only=True):
     minutes: Sequence[SideMinute] = ()
     """Of the target, from the one on in which it began to get traffic."""
 
-    former_minutes: Sequence[SideMinute] = ()
+    former_minutes: Sequence[SideMinute] | None = None
+    """The same minutes of the other side; empty if it had none."""
+
     remains: Remains | None = None
     dead_letters: Mapping[str, int] | None = None
     """By reason, of a side that has read everything."""
