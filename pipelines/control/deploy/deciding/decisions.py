@@ -56,7 +56,14 @@ def _verdict(release: Release, seen: Seen, policy: Policy, now_ms: int) -> Verdi
     needed = minutes.get(release.step, policy.watch_minutes)
     enough = Enough(events=policy.watch_events, minutes=needed, since=since)
     whole = first_whole_minute(release)
-    verdict = judged(seen.minutes, seen.former_minutes or (), enough, alone=alone, whole_from=whole)
+    verdict = judged(
+        seen.minutes,
+        seen.former_minutes or (),
+        enough,
+        alone=alone,
+        cold_start=whole == since,  # its first traffic is all of it
+        whole_from=whole,
+    )
     return replace(verdict, step=release.step, at_ms=now_ms)
 
 
