@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from pipelines.control.deploy.backend import Backend, FencedError
 from pipelines.control.deploy.deciding.decisions import decided
 from pipelines.control.deploy.deciding.seen import Seen
-from pipelines.control.deploy.deciding.transitions import going_back
+from pipelines.control.deploy.deciding.transitions import going_back, taken_over
 from pipelines.control.deploy.judging.traffic_minutes import first_warm_minute
 from pipelines.control.deploy.operations import Operations
 from pipelines.control.deploy.policy import LOOKING, Policy, needs_health
@@ -75,7 +75,7 @@ class Deployer:
             self._permissions.let_go()
             return False
         if release.owner != self._owner:
-            return self._store.put(replace(release, owner=self._owner, term=release.term + 1)) is not None
+            return self._store.put(taken_over(release, self._owner, self._clock())) is not None
         if release.back and not going_back(release):
             return self._write(release, decided(release, Seen(), self._policy, self._clock()))
         known = self._waiting(release)

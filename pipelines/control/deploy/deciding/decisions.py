@@ -29,6 +29,7 @@ def decided(release: Release, seen: Seen, policy: Policy, now_ms: int) -> Releas
     if release.back:
         return undone(release, release.back, now_ms)
     verdict = _verdict(release, seen, policy, now_ms)
+    release = _with_problem(release, seen, now_ms)
     known = release if verdict is None else _noted(release, verdict)
     if verdict is not None and verdict.finding is Finding.BAD:
         return undone(known, "; ".join(verdict.words), now_ms, replay=verdict.replay)
@@ -77,6 +78,11 @@ def _noted(release: Release, verdict: Verdict) -> Release:
     return replace(release, verdicts=[*kept, verdict])
 
 
+def _with_problem(release: Release, seen: Seen, now_ms: int) -> Release:
+    """With the time since which the place could not be asked or changed."""
+    return replace(release, problem_ms=(release.problem_ms or now_ms) if seen.problem else 0)
+
+
 def _crashed(at: Look) -> str:
     found = at.seen.readiness
     if found is None or at.release.step not in WATCHED or found.crashes < at.policy.most_crashes:
@@ -99,16 +105,28 @@ def _overdue(at: Look) -> str:
     passed, limit = (at.now_ms - at.release.since_ms) / 1_000, seconds_of(step, at.policy)
     if limit is None or passed <= limit:
         return ""
-    if step is Step.BAKE and not at.seen.problem and not waits:
-        return ""  # it ends by itself: there was no look for a while
+    if step is Step.BAKE and not _lasts(at):
+        return ""  # it ends by itself: there was no look for a while, or the first one afterwards failed
     why = at.seen.problem or waits or at.release.said or "nothing seen"
     return f"{step} was not over after {limit:,} s: {why}"
+
+
+def _lasts(at: Look) -> bool:
+    """Whether what keeps the step from its end has done so for as long as a release with traffic may wait."""
+    problem_ms = at.release.problem_ms
+    asked_in_vain = (at.now_ms - problem_ms) / 1_000 if problem_ms else 0
+    return max(_waited(at.release, at.now_ms), asked_in_vain) > at.policy.release_wait_seconds
+
+
+def _waited(release: Release, now_ms: int) -> float:
+    """For how many seconds there has been something to wait for."""
+    return (now_ms - (release.waits_since_ms or release.since_ms)) / 1_000 if release.waits else 0
 
 
 def _impatient(at: Look) -> str:
     """Why it has waited too long. Before it has traffic it may wait any time, and so may what only ends."""
     if not at.release.carried or at.release.step is Step.PARK or at.release.kind is Kind.BURST_OFF:
         return ""
-    waited = (at.now_ms - (at.release.waits_since_ms or at.release.since_ms)) / 1_000
+    waited = _waited(at.release, at.now_ms)
     too_long = waited > at.policy.release_wait_seconds
     return f"{at.release.step} had to wait {waited:.0f} s: {'; '.join(at.release.waits)}" if too_long else ""
