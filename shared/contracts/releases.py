@@ -140,6 +140,9 @@ class Release(Struct, frozen=True, kw_only=True):
     waits_since_ms: int = 0
     """Since when there has been something to wait for, epoch milliseconds; says nothing without `waits`."""
 
+    problem_ms: int = 0
+    """Since when the place could not be asked or changed in this step, epoch milliseconds; 0 if it could."""
+
     said: str = ""
     """How far the step is, in words."""
 

@@ -125,6 +125,12 @@ class FakePlace:
         self.refusing: set[str] = set()
         """Sides with a collect that takes no events."""
 
+        self.without_observe: set[str] = set()
+        """Sides with an observe that does not come up."""
+
+        self.unjudged: set[str] = set()
+        """Sides with an observe that runs, and has judged nothing for a minute."""
+
         self.mute: set[str] = set()
         """Sides that do not say what they have still to settle."""
 
@@ -189,6 +195,8 @@ class FakePlace:
                 return Readiness(ready=False, waiting_for=["route"])
             if side in self.refusing:
                 return Readiness(ready=False, waiting_for=["collect"])
+            if side in self.without_observe:
+                return Readiness(ready=False, waiting_for=["observe"])
             return Readiness(ready=True)
 
     def park(self, side: str, *, fence: int) -> None:
@@ -296,7 +304,7 @@ class FakePlace:
     def stability(self, side: str, since: int = 0) -> Stability:
         with self._world() as world:
             found = world.sides[side]
-            if found.parked:
+            if found.parked or found.stopping or side in self.without_observe | self.unjudged:
                 return SILENT
             stable = found.stable or found.unstable_minute < since
             return Stability(stable=stable, reasons=() if stable else ("alarm burn: late",))

@@ -5,14 +5,15 @@ from typing import Any, Protocol
 
 from msgspec.structs import replace
 
-from pipelines.control.deploy.backend import Backend, BackendError, FencedError
+from pipelines.control.deploy.backend import Backend, FencedError
 from pipelines.control.deploy.deciding.decisions import decided
 from pipelines.control.deploy.deciding.seen import Seen
-from pipelines.control.deploy.deciding.transitions import going_back
+from pipelines.control.deploy.deciding.transitions import going_back, taken_over
 from pipelines.control.deploy.judging.traffic_minutes import first_warm_minute
 from pipelines.control.deploy.operations import Operations
 from pipelines.control.deploy.policy import LOOKING, Policy, needs_health
-from shared.contracts.diamond.stability import SILENT, Stability, settled
+from pipelines.control.deploy.side_health import CALM, known_health
+from shared.contracts.diamond.stability import Stability, settled
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.release_steps import Step
 from shared.contracts.releases import Release
@@ -20,8 +21,6 @@ from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
-_CALM = Stability(stable=True)
-"""The health of a side if it is not asked for, or if the side runs nothing that could be unstable."""
 
 
 class Store(Protocol):
@@ -76,7 +75,7 @@ class Deployer:
             self._permissions.let_go()
             return False
         if release.owner != self._owner:
-            return self._store.put(replace(release, owner=self._owner, term=release.term + 1)) is not None
+            return self._store.put(taken_over(release, self._owner, self._clock())) is not None
         if release.back and not going_back(release):
             return self._write(release, decided(release, Seen(), self._policy, self._clock()))
         known = self._waiting(release)
@@ -113,18 +112,15 @@ def health_of(backend: Backend, release: Release, side: str) -> Stability:
 
     Of the target, only what happened since its code was started: alarms about the version before it, which
     may be the bad one that this release replaces, stay open for up to an hour. Nor does it count how it did
-    with its first traffic, which the verdict judges as that of a version that still compiles.
+    with its first traffic, which the verdict judges as that of a version that still compiles. If nothing is
+    known of it, it keeps all traffic all the same: the other side is parked.
     """
     if not needs_health(release, side):
-        return _CALM
-    try:
-        if backend.deployed(side).parked:
-            return _CALM
-    except BackendError:
-        return SILENT
+        return CALM
     if side == release.former:
-        return settled(backend.stability(side))
-    return backend.stability(side, max(_started(release), first_warm_minute(release)))
+        return settled(known_health(backend, side))
+    found = known_health(backend, side, max(_started(release), first_warm_minute(release)))
+    return CALM if found.silent and release.step is Step.PARK else found
 
 
 def _started(release: Release) -> int:

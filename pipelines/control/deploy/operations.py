@@ -25,6 +25,7 @@ from pipelines.control.deploy.judging.traffic_minutes import first_judged_minute
 from pipelines.control.deploy.patches import Patches
 from pipelines.control.deploy.policy import JUDGED, WATCHED, Policy, percent, pinned
 from pipelines.control.deploy.rewinding import rewind
+from pipelines.control.deploy.side_health import known_health
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.release_steps import Kind, Step
 from shared.contracts.releases import Release
@@ -82,6 +83,8 @@ class Operations:
         """Looks at how the target does, each of which may fail for itself."""
         if release.step in WATCHED:
             yield Operations._with_readiness
+        if release.step is Step.PARK and release.waits:
+            yield Operations._with_former
         if release.step not in JUDGED or not release.traffic_ms:
             return
         first, last = first_judged_minute(release), now_ms // MINUTE_MS
@@ -97,6 +100,13 @@ class Operations:
         if seen.readiness is not None:
             return seen
         return replace(seen, readiness=self._backend.readiness(release.target))
+
+    def _with_former(self, release: Release, seen: Seen) -> Seen:
+        side = release.former
+        return self._with_silence(replace(seen, readiness=self._readiness(side)), side)
+
+    def _with_silence(self, seen: Seen, side: str) -> Seen:
+        return replace(seen, silent=known_health(self._backend, side).silent)
 
     def _preflight(self, release: Release, seen: Seen) -> Seen:
         # Only to find the target: a rollback must not depend on a bad side that may not answer.
@@ -205,7 +215,8 @@ class Operations:
         # The place may have been started again, with what has traffic only.
         seen = self._begun(release, seen, side, release.former_version)
         if seen.readiness is not None and seen.readiness.ready:
-            return self._drained(release, seen, side)
+            seen = self._drained(release, seen, side)
+            return seen if seen.dead_letters is None else self._with_silence(seen, side)
         with suppress(BackendError):  # a broken side may not say what it has; it is given up all the same
             seen = self._drained(release, seen, side)
         return seen

@@ -42,6 +42,9 @@ RULES: Final[Mapping[Action, _Rule]] = {
 }
 """What each action waits for, on its side: the table of docs/control.md."""
 
+NOT_STABLE: Final = "the side is not stable"
+"""So begins each reason to wait that is the side's health."""
+
 
 def reasons_to_wait(
     wanted: Action, others: Iterable[Activity], health: Stability, *, forced: bool = False
@@ -59,7 +62,7 @@ def reasons_to_wait(
         return ()
     reasons = [f"{each} is under way" for each in others if each.action in rule.waits_for]
     if rule.needs_stable and not health.stable:
-        reasons += [f"the side is not stable: {each}" for each in health.reasons or ("no reason given",)]
+        reasons += [f"{NOT_STABLE}: {each}" for each in health.reasons or ("no reason given",)]
     return tuple(reasons)
 
 

@@ -5,6 +5,7 @@ from msgspec.structs import replace
 from pipelines.control.deploy.deciding.seen import Look, Seen
 from pipelines.control.deploy.deciding.steps import after_step
 from pipelines.control.deploy.deciding.transitions import going_back, undone
+from pipelines.control.deploy.deciding.unready_side import drained_again
 from pipelines.control.deploy.judging import sufficiency
 from pipelines.control.deploy.judging.judgement import Enough, judged
 from pipelines.control.deploy.judging.traffic_minutes import first_whole_minute
@@ -28,6 +29,7 @@ def decided(release: Release, seen: Seen, policy: Policy, now_ms: int) -> Releas
     if release.back:
         return undone(release, release.back, now_ms)
     verdict = _verdict(release, seen, policy, now_ms)
+    release = _with_problem(release, seen, now_ms)
     known = release if verdict is None else _noted(release, verdict)
     if verdict is not None and verdict.finding is Finding.BAD:
         return undone(known, "; ".join(verdict.words), now_ms, replay=verdict.replay)
@@ -40,7 +42,7 @@ def decided(release: Release, seen: Seen, policy: Policy, now_ms: int) -> Releas
 
 def _further(at: Look) -> Release:
     if at.release.waits:
-        return at.release
+        return drained_again(at) or at.release
     if at.seen.problem:
         return replace(at.release, said=at.seen.problem)
     return after_step(at)
@@ -55,7 +57,14 @@ def _verdict(release: Release, seen: Seen, policy: Policy, now_ms: int) -> Verdi
     needed = minutes.get(release.step, policy.watch_minutes)
     enough = Enough(events=policy.watch_events, minutes=needed, since=since)
     whole = first_whole_minute(release)
-    verdict = judged(seen.minutes, seen.former_minutes, enough, alone=alone, whole_from=whole)
+    verdict = judged(
+        seen.minutes,
+        seen.former_minutes or (),
+        enough,
+        alone=alone,
+        cold_start=whole == since,  # its first traffic is all of it
+        whole_from=whole,
+    )
     return replace(verdict, step=release.step, at_ms=now_ms)
 
 
@@ -67,6 +76,11 @@ def _noted(release: Release, verdict: Verdict) -> Release:
     same = last is not None and (last.step, last.finding) == (verdict.step, verdict.finding)
     kept = release.verdicts[:-1] if same else release.verdicts
     return replace(release, verdicts=[*kept, verdict])
+
+
+def _with_problem(release: Release, seen: Seen, now_ms: int) -> Release:
+    """With the time since which the place could not be asked or changed."""
+    return replace(release, problem_ms=(release.problem_ms or now_ms) if seen.problem else 0)
 
 
 def _crashed(at: Look) -> str:
@@ -91,16 +105,28 @@ def _overdue(at: Look) -> str:
     passed, limit = (at.now_ms - at.release.since_ms) / 1_000, seconds_of(step, at.policy)
     if limit is None or passed <= limit:
         return ""
-    if step is Step.BAKE and not at.seen.problem and not waits:
-        return ""  # it ends by itself: there was no look for a while
+    if step is Step.BAKE and not _lasts(at):
+        return ""  # it ends by itself: there was no look for a while, or the first one afterwards failed
     why = at.seen.problem or waits or at.release.said or "nothing seen"
     return f"{step} was not over after {limit:,} s: {why}"
+
+
+def _lasts(at: Look) -> bool:
+    """Whether what keeps the step from its end has done so for as long as a release with traffic may wait."""
+    problem_ms = at.release.problem_ms
+    asked_in_vain = (at.now_ms - problem_ms) / 1_000 if problem_ms else 0
+    return max(_waited(at.release, at.now_ms), asked_in_vain) > at.policy.release_wait_seconds
+
+
+def _waited(release: Release, now_ms: int) -> float:
+    """For how many seconds there has been something to wait for."""
+    return (now_ms - (release.waits_since_ms or release.since_ms)) / 1_000 if release.waits else 0
 
 
 def _impatient(at: Look) -> str:
     """Why it has waited too long. Before it has traffic it may wait any time, and so may what only ends."""
     if not at.release.carried or at.release.step is Step.PARK or at.release.kind is Kind.BURST_OFF:
         return ""
-    waited = (at.now_ms - (at.release.waits_since_ms or at.release.since_ms)) / 1_000
+    waited = _waited(at.release, at.now_ms)
     too_long = waited > at.policy.release_wait_seconds
     return f"{at.release.step} had to wait {waited:.0f} s: {'; '.join(at.release.waits)}" if too_long else ""

@@ -38,6 +38,9 @@ class Seen(Struct, frozen=True, kw_only=True):
     """Why the version that serves could not be started again."""
 
     readiness: Readiness | None = None
+    silent: bool = False
+    """Whether nothing is known of the health of the side that is drained, or waits to be parked."""
+
     positions: Positions | None = None
     proof: Proof | None = None
     rating: Rating | None = None
@@ -45,7 +48,9 @@ class Seen(Struct, frozen=True, kw_only=True):
     minutes: Sequence[SideMinute] = ()
     """Of the target, from the one on in which it began to get traffic."""
 
-    former_minutes: Sequence[SideMinute] = ()
+    former_minutes: Sequence[SideMinute] | None = None
+    """The same minutes of the other side; empty if it had none."""
+
     remains: Remains | None = None
     dead_letters: Mapping[str, int] | None = None
     """By reason, of a side that has read everything."""

@@ -18,7 +18,12 @@ from pipelines.control.deploy.deciding.shared_steps import (
 )
 from pipelines.control.deploy.deciding.steps_back import STEPS_BACK
 from pipelines.control.deploy.deciding.transitions import ended_as_is, onward, undone
-from pipelines.control.deploy.deciding.unready_side import given_up, left_as_it_is, with_readiness
+from pipelines.control.deploy.deciding.unready_side import (
+    given_up,
+    left_as_it_is,
+    unready_if_silent,
+    with_readiness,
+)
 from pipelines.control.deploy.judging import sufficiency
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.release_steps import Step
@@ -84,16 +89,20 @@ def _bake(at: Look) -> Release:
 
 
 def _drain(at: Look) -> Release:
-    """Over once nothing is left. The version that was replaced may be broken, and never process the rest."""
+    """Over once nothing is left. The version that was replaced may be broken, and never process the rest.
+
+    It is started again here, and given up, also if nothing is left: to be parked, it has to be known whether
+    it settled its losses, and that its observe says.
+    """
     after = after_drain(at)
-    if after.step is not Step.DRAIN:
-        return replace(after, unfinished="")
+    drained = after.step is not Step.DRAIN
+    at = unready_if_silent(at) if drained else at
     if given_up(at):
         return left_as_it_is(at, at.release.former, at.release.former_version, Step.PARK)
     noted = with_readiness(at)
     if noted.unready_ms:
         return replace(noted, said=f"{at.release.former} is not ready: waiting for {waiting_for(at)}")
-    return replace(after, unready_ms=0)
+    return replace(after, unready_ms=0, unfinished="" if drained else after.unfinished)
 
 
 def _park(at: Look) -> Release:

@@ -1,10 +1,11 @@
 """The release after each step by which it is undone and a side put right, given what was seen. Pure."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from msgspec.structs import replace
 
+from pipelines.control.deploy.backend import SideMinute
 from pipelines.control.deploy.deciding.moved_traffic import held_up, noted_by_hand
 from pipelines.control.deploy.deciding.seen import Look
 from pipelines.control.deploy.deciding.shared_steps import (
@@ -76,7 +77,7 @@ def _settle(at: Look) -> Release:
     """
     if at.release.replay:
         return at.onward("what went through is processed again")
-    if found := to_replay(at.seen.minutes, at.seen.former_minutes):
+    if found := to_replay(at.seen.minutes, at.seen.former_minutes or ()):
         return replace(at.onward(f"{'; '.join(found)}: processed again"), replay=True)
     if _outcome_known(at):
         return at.onward("none of the version's events is lost")
@@ -89,11 +90,20 @@ def _settle(at: Look) -> Release:
 
 
 def _outcome_known(at: Look) -> bool:
-    """Whether the minutes with the version's events are settled, and nothing of them is under way."""
+    """Whether the minutes with the version's events are settled, and nothing of them is under way.
+
+    Those of the other side, too: whether it refused more events than that is seen beside them alone.
+    """
     last = last_minute(at.release, at.policy)
-    reached = any(each.settled and each.minute >= last for each in at.seen.minutes)
-    open_ = any(each.under_way or not each.settled for each in at.seen.minutes if each.minute <= last)
-    return reached and not open_
+    under_way = any(each.under_way for each in at.seen.minutes if each.minute <= last)
+    settled = all(_settled(found or (), last) for found in (at.seen.minutes, at.seen.former_minutes))
+    return settled and not under_way
+
+
+def _settled(minutes: Sequence[SideMinute], last: int) -> bool:
+    """Whether all minutes of a side up to the last one are settled; epoch minute."""
+    reached = any(each.settled and each.minute >= last for each in minutes)
+    return reached and all(each.settled for each in minutes if each.minute <= last)
 
 
 def _linger(at: Look) -> Release:

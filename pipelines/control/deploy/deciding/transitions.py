@@ -28,6 +28,7 @@ def moved(release: Release, step: Step, now_ms: int, said: str = "") -> Release:
         reached=step if step in release.plan and not release.back else release.reached,
         waits=[],
         waits_since_ms=0,
+        problem_ms=0,
         said="",
         log=_kept([*release.log, passed]),
     )
@@ -45,6 +46,15 @@ def onward(release: Release, now_ms: int, said: str = "") -> Release:
     # A release that a deployer of another version was on the way back with may have other steps.
     following = steps.index(release.step) + 1 if release.step in steps else -1
     return moved(release, steps[following], now_ms, said)
+
+
+def taken_over(release: Release, owner: str, now_ms: int) -> Release:
+    """In the hands of another process, with a higher term.
+
+    Since the one before it ended there was no look: how long there is something to wait for, or the place
+    cannot be asked, counts anew.
+    """
+    return replace(release, owner=owner, term=release.term + 1, waits_since_ms=now_ms, problem_ms=0)
 
 
 def undone(release: Release, why: str, now_ms: int, *, replay: bool = False) -> Release:

@@ -2,9 +2,12 @@
 
 from msgspec.structs import replace
 
+from pipelines.control.deploy.backend import Readiness
 from pipelines.control.deploy.deciding.seen import Look
 from pipelines.control.deploy.deciding.shared_steps import clients_had_time, waiting_for
 from pipelines.control.deploy.deciding.transitions import moved
+from shared.contracts.diamond.permission import NOT_STABLE
+from shared.contracts.diamond.stability import SILENT
 from shared.contracts.release_steps import Step
 from shared.contracts.releases import Release
 
@@ -15,6 +18,28 @@ def with_readiness(at: Look) -> Release:
     if readiness is None or readiness.ready:
         return replace(at.release, unready_ms=0)
     return replace(at.release, unready_ms=at.release.unready_ms or at.now_ms)
+
+
+def unready_if_silent(at: Look) -> Look:
+    """The look, with a side that does not count as ready if nothing is known of its health."""
+    readiness = at.seen.readiness
+    if not at.seen.silent or (readiness is not None and not readiness.ready):
+        return at
+    return replace(at, seen=replace(at.seen, readiness=Readiness(ready=False, waiting_for=SILENT.reasons)))
+
+
+def drained_again(at: Look) -> Release | None:
+    """The release back in the step that starts a side again and gives it up; None if that does not help.
+
+    A side that waits to be parked for nothing but its own health, and does not run, would wait for ever.
+    """
+    release, readiness = at.release, unready_if_silent(at).seen.readiness
+    own = f"{release.former}: {NOT_STABLE}"
+    if release.step is not Step.PARK or not all(each.startswith(own) for each in release.waits):
+        return None
+    if readiness is None or readiness.ready:
+        return None
+    return moved(release, Step.DRAIN, at.now_ms, "; ".join(release.waits))
 
 
 def had_its_time(at: Look, since_ms: int) -> bool:

@@ -50,8 +50,14 @@ class Enough(Struct, frozen=True, kw_only=True):
     """Minutes before this one do not count towards `minutes`; epoch minute."""
 
 
-def judged(
-    target: Minutes, former: Minutes, enough: Enough, *, alone: bool = False, whole_from: int = 0
+def judged(  # noqa: PLR0913  # two sides' minutes, and how they are compared
+    target: Minutes,
+    former: Minutes,
+    enough: Enough,
+    *,
+    alone: bool = False,
+    cold_start: bool = False,
+    whole_from: int = 0,
 ) -> Verdict:
     """The verdict on the target.
 
@@ -61,28 +67,31 @@ def judged(
         enough: what a good verdict needs.
         alone: since `enough.since` the target has all the traffic: its minutes since then are judged by
             hifi's promise, and not by the other side.
+        cold_start: if alone, it never had traffic beside the other side: it still compiles at first.
         whole_from: the first whole minute with traffic, epoch minute; of those before it only lost and
             changed events count.
     """
     wrong = _wrongs([each for each in target if each.settled])
     target = [each for each in target if each.settled and each.minute >= whole_from]
     pairs = [] if alone else _pairs(target, former)
-    cold = cold_minutes(pairs)
     ours = [each for each in target if each.minute >= enough.since] if alone else [mine for mine, _ in pairs]
-    poor = [*_worse_shares([*map(_own, ours)] if alone else ours, [theirs for _, theirs in pairs], cold)]
+    own = [*map(_own, ours)] if alone else ours
+    warming = [(each, SideMinute(minute=each.minute)) for each in own] if alone and cold_start else pairs
+    cold = cold_minutes(warming)
+    poor = [*_worse_shares(own, [theirs for _, theirs in pairs], cold)]
     slow = [*_worse_values(pairs, cold), *growing(target)]
     first, last = (target[0].minute, target[-1].minute) if target else (0, 0)
     bad = [*wrong, *(text for text, _ in poor), *slow]
     if bad:
         replay = bool(wrong) or any(again for _, again in poor)
         return Verdict(finding=Finding.BAD, words=bad, replay=replay, first=first, last=last)
-    lacking = [*_lacking(ours, enough), *_warming(pairs, cold)]
+    lacking = [*_lacking(ours, enough), *_warming(warming, cold)]
     return Verdict(
         finding=Finding.EARLY if lacking else Finding.GOOD,
         words=[*lacking, _summary(ours)],
         first=first,
         last=last,
-        warm_from=pairs[cold - 1][0].minute + 1 if cold else 0,
+        warm_from=ours[cold - 1].minute + 1 if cold else 0,
     )
 
 

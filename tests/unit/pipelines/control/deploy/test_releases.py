@@ -99,6 +99,25 @@ def test_a_switch_moves_the_serving_version_to_the_other_side() -> None:
     assert_whole(world, version=OLD, side=DARK)
 
 
+@pytest.mark.parametrize("late", [(0.12,), (0.29,), (0.29, 0.1)])
+def test_a_switch_is_not_undone_because_the_side_still_compiles_at_first(late: tuple[float, ...]) -> None:
+    world = ReleaseWorld()
+    world.place.late_when_cold = late
+    world.ask(Kind.SWITCH)
+    assert (world.ended().step, world.release.back) == (Step.DONE, "")
+    assert_whole(world, version=OLD, side=DARK)
+
+
+@pytest.mark.parametrize("late", [(0.6,), (0.29, 0.2), (0.12,) * 5])
+def test_a_switch_to_a_side_that_stays_late_is_undone(late: tuple[float, ...]) -> None:
+    world = ReleaseWorld()
+    world.place.late_when_cold = late
+    world.ask(Kind.SWITCH)
+    assert world.ended().step is Step.UNDONE
+    assert "are late, where 5 % are allowed" in world.release.back
+    assert_whole(world, version=OLD, side=LIGHT)
+
+
 def test_a_side_is_parked_only_when_its_retries_are_over_or_their_time_is_up() -> None:
     world = ReleaseWorld(Policy(retries_seconds=3_600))
     world.place.world.sides[LIGHT].retries = 4
@@ -323,6 +342,60 @@ def test_a_version_that_did_well_is_kept_though_nobody_looked_for_longer_than_it
     world.until(lambda release: release.step is Step.BAKE)
     world.turn(3_600)
     assert world.ended().step is Step.DONE
+
+
+@pytest.mark.parametrize("before", [False, True], ids=["", "as before"])
+@pytest.mark.parametrize("finds", ["a wait", "a silent meter"])
+def test_the_first_look_after_a_long_absence_does_not_undo_a_version_that_did_well(
+    finds: str, before: bool
+) -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    world.until(lambda release: release.step is Step.BAKE)
+    world.turn(60)
+
+    def found(*, now: bool) -> None:
+        """The activity of the deployer that died is taken for alive, or observe is being started."""
+        is_wait = finds == "a wait"
+        waits = ["green: deployer: step forward (deploy 2.0, bake) is under way"]
+        world.permissions.waits = waits if now and is_wait else []
+        world.place.silent_meters = {DARK} if now and not is_wait else set()
+
+    if before:  # the machine went down, and the deployer last
+        found(now=True)
+        world.turn()
+    world.another()
+    found(now=True)
+    world.turn(3_600)
+    for _ in range(17):
+        world.turn()
+    assert not world.release.back
+    found(now=False)
+    assert (world.ended().step, world.release.back) == (Step.DONE, "")
+    assert_whole(world, version=NEW, side=DARK)
+
+
+def test_a_version_of_which_nothing_is_known_after_a_long_absence_is_undone_in_the_end() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    world.until(lambda release: release.step is Step.BAKE)
+    world.another()
+    world.place.silent_meters = {DARK}
+    world.turn(3_600)
+    back_ms = world.now_ms
+    assert world.ended().step is Step.UNDONE
+    assert "bake was not over after 2,400 s: bake: observe of green does not answer" in world.release.back
+    given_back_ms = world.place.world.since[-1][0]
+    assert 600 <= (given_back_ms - back_ms) / 1_000 <= 620
+
+
+def test_with_all_the_traffic_a_release_waits_for_others_only_so_long() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    world.until(lambda release: release.step is Step.BAKE)
+    world.permissions.waits = ["green: maintenance: maintain is under way"]
+    world.until(lambda release: bool(release.back))
+    assert "bake was not over after 2,400 s: green: maintenance" in world.release.back
 
 
 def test_a_release_without_traffic_may_wait_for_longer_than_a_start_may_take() -> None:

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from pipelines.control.deploy.backend import BackendError
+from pipelines.control.deploy.backend import BackendError, SideMinute
 from pipelines.control.deploy.deployer import health_of
 from pipelines.control.deploy.policy import Policy
 from shared.contracts.release_steps import BACKWARD, PLANS, Kind, Step
@@ -153,6 +153,46 @@ def test_an_operators_rollback_replays_what_the_version_refused() -> None:
     assert release.back == "ann asked for it"
     assert "dead letters (unreadable)" in {each.step: each.said for each in release.log}[Step.SETTLE]
     assert_whole(world, version=OLD, side=LIGHT)
+
+
+@pytest.mark.parametrize("answers", ["nothing", "no minutes", "unsettled minutes"])
+def test_what_a_version_refused_is_replayed_though_the_other_sides_minutes_are_known_late(
+    answers: str,
+) -> None:
+    world = ReleaseWorld()
+    world.place.settle_ms = 180_000
+    world.ask(Kind.DEPLOY, Bad.REFUSES)
+    world.until(lambda release: release.step is Step.WATCH)
+    world.turn(60)
+    world.ask(Kind.ROLLBACK)
+    world.until(lambda release: release.step is Step.SETTLE)
+    answered = world.place.minutes
+
+    def late(side: str, first: int, last: int) -> list[SideMinute]:
+        """For ten minutes the former side's observe does not answer, or has not judged anything yet."""
+        found = list(answered(side, first, last))
+        if side == DARK or world.now_ms - world.release.since_ms > 600_000:
+            return found
+        if answers == "nothing":
+            raise BackendError(f"observe of {side} does not answer")
+        return [replace(each, settled=False) for each in found if answers == "unsettled minutes"]
+
+    world.place.minutes = late  # type: ignore[method-assign]
+    said = {each.step: each.said for each in world.ended().log}
+    assert "dead letters (unreadable)" in said[Step.SETTLE]
+    assert_whole(world, version=OLD, side=LIGHT)
+
+
+def test_of_a_version_without_a_side_to_compare_it_with_it_is_not_said_that_nothing_is_lost() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    world.until(lambda release: release.step is Step.WATCH)
+    world.turn(60)
+    world.ask(Kind.ROLLBACK)
+    world.until(lambda release: release.step is Step.GIVE_BACK)
+    world.place.silent_meters = {LIGHT}
+    said = {each.step: each.said for each in world.ended().log}
+    assert said[Step.SETTLE] == "not known after 900 s"
 
 
 def test_a_place_that_cannot_replay_goes_on_from_where_the_bad_version_stopped_and_says_so() -> None:

@@ -192,6 +192,24 @@ def test_alone_a_version_is_held_to_the_promise() -> None:
     assert judged(dead, [], ENOUGH, alone=True).finding is Finding.GOOD, "a customer's destination"
 
 
+@pytest.mark.parametrize(
+    ("late", "bad", "warm_from"),
+    [
+        ([300], False, 1),
+        ([510], True, 0),
+        ([300, 75, 13], False, 3),
+        ([300, 100, 90, 60], True, 0),
+        ([0, 300], True, 0),
+    ],
+)
+def test_the_first_minutes_of_a_version_that_begins_with_all_traffic_are_cold(
+    late: list[int], bad: bool, warm_from: int
+) -> None:
+    ours = [replace(each, good=1_000 - n) for n, each in zip(late, minutes(5, 1_000), strict=False)]
+    verdict = judged(ours, [], ENOUGH, alone=True, cold_start=True)
+    assert (verdict.finding is Finding.BAD, verdict.warm_from) == (bad, warm_from)
+
+
 def test_a_destination_that_fails_is_held_against_a_version_only_beside_one_that_reaches_it() -> None:
     failing = minutes(3, 1_000, good=500, held_up=480)
     assert judged(failing, [], ENOUGH, alone=True).finding is Finding.GOOD
