@@ -216,10 +216,10 @@ class Operations:
         seen = self._begun(release, seen, side, release.former_version)
         if seen.readiness is not None and seen.readiness.ready:
             seen = self._drained(release, seen, side)
-            return seen if seen.dead_letters is None else self._with_silence(seen, side)
-        with suppress(BackendError):  # a broken side may not say what it has; it is given up all the same
-            seen = self._drained(release, seen, side)
-        return seen
+        else:
+            with suppress(BackendError):  # a broken side may not say what it has; it is given up all the same
+                seen = self._drained(release, seen, side)
+        return seen if seen.dead_letters is None else self._with_silence(seen, side)
 
     def _catch_up(self, release: Release, seen: Seen) -> Seen:
         seen = self._begun(release, seen, release.faulty, release.good_version)

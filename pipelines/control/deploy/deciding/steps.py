@@ -91,18 +91,20 @@ def _bake(at: Look) -> Release:
 def _drain(at: Look) -> Release:
     """Over once nothing is left. The version that was replaced may be broken, and never process the rest.
 
-    It is started again here, and given up, also if nothing is left: to be parked, it has to be known whether
-    it settled its losses, and that its observe says.
+    With an observe that says nothing it is started again here, and given up, also if nothing is left: to be
+    parked, it has to be known whether it settled its losses.
     """
     after = after_drain(at)
     drained = after.step is not Step.DRAIN
+    if drained and not at.seen.silent:
+        return replace(after, unready_ms=0, unfinished="")
     at = unready_if_silent(at) if drained else at
     if given_up(at):
         return left_as_it_is(at, at.release.former, at.release.former_version, Step.PARK)
     noted = with_readiness(at)
     if noted.unready_ms:
         return replace(noted, said=f"{at.release.former} is not ready: waiting for {waiting_for(at)}")
-    return replace(after, unready_ms=0, unfinished="" if drained else after.unfinished)
+    return replace(after, unready_ms=0)
 
 
 def _park(at: Look) -> Release:

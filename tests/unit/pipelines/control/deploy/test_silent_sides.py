@@ -83,6 +83,14 @@ def test_a_side_of_which_nothing_is_known_is_given_up_after_the_time_of_a_start(
     assert (world.ended().step, world.release.unfinished) == (Step.DONE, "")
 
 
+def test_a_side_with_nothing_left_is_parked_at_once_though_a_program_of_it_does_not_run() -> None:
+    world, former = _drains(Kind.DEPLOY)
+    began_ms = world.now_ms
+    world.place.refusing.add(former)
+    assert (world.ended().step, world.release.unfinished) == (Step.DONE, "")
+    assert (world.now_ms - began_ms) / 1_000 < READY_SECONDS / 2
+
+
 def test_a_side_with_retries_is_not_given_up_because_its_observe_judges_nothing() -> None:
     world, former = _drains(Kind.DEPLOY)
     world.place.world.sides[former].retries = 4
