@@ -4,10 +4,14 @@ A pattern is a tree over an event's attributes (top level) and `data`; its leave
 Compiled it is a disjunction of conjunctions of `Condition`, plain data without code: a new pattern
 restarts nothing.
 
-Where AWS leaves room: numbers are equal by value (5, 5.0, 5e0); an array matches if any of its elements
-does, for `anything-but` too; arrays of objects are descended, each condition by itself; `exists` looks for
-leaves, as AWS says, so an object or an empty array does not exist.
+Numbers are equal by value (5, 5.0, 5e0); an array matches if any of its elements does, for `anything-but`
+too; `exists` looks for leaves, as AWS says, so an object or an empty array does not exist.
+
+Two points differ from AWS's own matcher, as docs/documents.md says: arrays of objects are descended by each
+condition by itself, so that fields of different elements combine; and an array within an array is not looked
+into, where AWS flattens it.
 Language: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-create-pattern-operators.html
+AWS's matcher: https://github.com/aws/event-ruler
 """
 
 import re

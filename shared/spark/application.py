@@ -21,7 +21,7 @@ from shared.runtime.logging import configure_logging, get_logger
 from shared.runtime.settings import SparkSettings
 from shared.runtime.shutdown import stop_event
 from shared.spark.jvm_output import json_output
-from shared.spark.later_queries import CALM_SECONDS, LaterQueries
+from shared.spark.later_queries import CALM_SECONDS, LaterQueries, log_end
 from shared.spark.query_metrics import QueryMetrics
 from shared.spark.session import spark_session
 
@@ -44,7 +44,10 @@ class Operation(Protocol):
         ...
 
     def start_more(self, spark: SparkSession) -> Sequence[StreamingQuery]:
-        """Start the queries that no event waits for, once they are due; called again and again."""
+        """Start the queries that no event waits for, once they are due, and again where one has failed.
+
+        Called again and again; returns those that it has started now.
+        """
         ...
 
     def stop(self, queries: Sequence[StreamingQuery]) -> None:
@@ -86,7 +89,7 @@ class Alone:
         return queries
 
     def start_more(self, spark: SparkSession) -> Sequence[StreamingQuery]:
-        """Start `later` once they are due."""
+        """Start those of `later` that are due."""
         return self._later.start(spark)
 
     def stop(self, queries: Sequence[StreamingQuery]) -> None:
@@ -114,7 +117,7 @@ def run_operation(name: str, settings: SparkSettings, make: Callable[[], Operati
             them.
 
     Returns:
-        The exit status: 0 after a stop signal, 1 when a query ended by itself.
+        The exit status: 0 after a stop signal, 1 when a query that events wait for ended by itself.
 
     Raises:
         OSError: if the port of health and metrics is taken.
@@ -143,14 +146,14 @@ def run_operation(name: str, settings: SparkSettings, make: Callable[[], Operati
         looker.start()
         try:
             start_more = partial(operation.start_more, spark)
-            return _watch(queries, start_more, stopping, ready, settings.ready_file)
+            return watch(queries, start_more, stopping, ready, settings.ready_file)
         finally:
             _forget(settings.ready_file)
             operation.stop(queries)
             spark.stop()
 
 
-def _watch(
+def watch(
     queries: list[StreamingQuery],
     start_more: Callable[[], Sequence[StreamingQuery]],
     stopping: threading.Event,
@@ -159,23 +162,39 @@ def _watch(
 ) -> int:
     """Report ready once the first queries have initialised, and add later ones to `queries`.
 
-    Returns when asked to stop or when a query ended.
+    Args:
+        queries: those that events wait for. A later one that has ended stays in it until another one of its
+            name takes its place, so that its age and lag go on rising where they are looked at.
+        start_more: starts later ones, and returns what it has started.
+        stopping: set when the process is to stop.
+        ready: set here.
+        ready_file: written when ready.
+
+    Returns:
+        The exit status: 0 when asked to stop, 1 when one of the first queries ended.
     """
+    prompt = tuple(queries)
     while not stopping.wait(_WATCH_SECONDS if ready.is_set() else _START_SECONDS):
-        ended = [query for query in queries if not query.isActive]
+        ended = [query for query in prompt if not query.isActive]
         for query in ended:
-            _log.error("query ended", extra={"query": query.name, "error": str(query.exception())})
+            log_end(query)
         if ended:
             ready.clear()
             return 1
-        if not ready.is_set() and all(is_processing(query) for query in queries):
+        if not ready.is_set() and all(is_processing(query) for query in prompt):
             ready.set()
             _log.info("ready")
             if ready_file is not None:
                 ready_file.write_text(str(os.getpid()))
         if ready.is_set():
-            queries.extend(start_more())
+            _add(queries, start_more())
     return 0
+
+
+def _add(queries: list[StreamingQuery], more: Sequence[StreamingQuery]) -> None:
+    names = {query.name for query in more}
+    if names:
+        queries[:] = [*(query for query in queries if query.name not in names), *more]
 
 
 def _look(

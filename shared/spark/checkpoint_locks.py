@@ -6,6 +6,8 @@ same machine. A JVM must not open a lock's file twice: closing either would rele
 """
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +19,7 @@ from shared.spark import heartbeat
 from shared.spark.checkpoint_owners import FOLDER, owner, process_tree
 
 _WAITING: Final = "standby"
+_CHAIN: Final = "chain"
 
 
 class CheckpointLocks:
@@ -50,6 +53,15 @@ class CheckpointLocks:
                 return False
             self._keep(node, lock)
         return True
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Wait until no other driver is within this: who tries for several nodes gets all of them or none."""
+        lock = self._channel(_CHAIN).lock()
+        try:
+            yield
+        finally:
+            lock.close()
 
     def release(self, node: str) -> None:
         """Let another driver have the node, after the query that writes its checkpoint has ended."""

@@ -1,10 +1,13 @@
-"""Queries that no event waits for: they start when those that events wait for are past the worst."""
+"""Queries that no event waits for: they start when those that events wait for are past the worst.
+
+The others go on whatever becomes of these: one that ended, or did not start, is tried again and again.
+"""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import inf
 from typing import Final
 
-from confluent_kafka import KafkaException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -13,36 +16,58 @@ from shared.runtime.logging import get_logger
 _log = get_logger(__name__)
 
 CALM_SECONDS: Final = 20.0
-"""So long after the others they start: on two cores they would delay those."""
+"""So long after the others they start: on two cores they would delay those. And so long after one failed."""
 
 Start = Callable[[SparkSession], StreamingQuery]
 
 
+@dataclass
+class _Later:
+    start: Start
+    due_at: float = inf
+    query: StreamingQuery | None = None
+
+
 class LaterQueries:
-    """Starts each of them once."""
+    """Keeps each of them at work, once they are due."""
 
     def __init__(self, starts: Sequence[Start], monotonic: Callable[[], float]) -> None:
         """Start queries in this order; `monotonic` returns seconds."""
-        self._starts, self._monotonic = list(starts), monotonic
-        self._due_at = inf
+        self._all, self._monotonic = [_Later(start) for start in starts], monotonic
 
     def wait(self, seconds: float) -> None:
         """The others have started: these are due after so many seconds."""
-        self._due_at = self._monotonic() + seconds
+        for each in self._all:
+            each.due_at = self._monotonic() + seconds
 
     def start(self, spark: SparkSession) -> Sequence[StreamingQuery]:
-        """Start what is due; to be called again and again.
+        """Start what is due, and return it; to be called again and again.
 
-        Where the brokers do not answer, it is tried again after CALM_SECONDS: the queries that events wait
-        for must not end for these.
+        One that has ended by itself, or whose start fails, is due again after CALM_SECONDS.
         """
-        started: list[StreamingQuery] = []
-        while self._starts and self._monotonic() >= self._due_at:
-            try:
-                started.append(self._starts[0](spark))
-            except KafkaException:
-                _log.warning("a query that no event waits for cannot start yet", exc_info=True)
-                self.wait(CALM_SECONDS)
-            else:
-                del self._starts[0]
-        return started
+        for each in self._all:
+            self._notice_end(each)
+        found = [self._started(each, spark) for each in self._all]
+        return [query for query in found if query is not None]
+
+    def _notice_end(self, later: _Later) -> None:
+        if later.query is not None and not later.query.isActive:
+            log_end(later.query)
+            later.query, later.due_at = None, self._monotonic() + CALM_SECONDS
+
+    def _started(self, later: _Later, spark: SparkSession) -> StreamingQuery | None:
+        """The query, if it was due and starts."""
+        if later.query is not None or self._monotonic() < later.due_at:
+            return None
+        try:
+            later.query = later.start(spark)
+        except Exception:  # whatever it is, the queries that events wait for must not end for it
+            seconds = {"again_in_seconds": CALM_SECONDS}
+            _log.warning("a query that no event waits for cannot start yet", exc_info=True, extra=seconds)
+            later.due_at = self._monotonic() + CALM_SECONDS
+        return later.query
+
+
+def log_end(query: StreamingQuery) -> None:
+    """Log that a query has ended by itself, and why."""
+    _log.error("query ended", extra={"query": query.name, "error": str(query.exception())})

@@ -41,7 +41,7 @@ IDLE_RULES: Final = (
 """Rules that change none of the nodes' plans. Without them optimizing route's takes a third less, which is
 time that a real-time query stands still between two batches."""
 
-_SESSION: Final = {
+SESSION: Final = {
     # A value that cannot be cast is null, not an exception: bad data must never stop a partition.
     "spark.sql.ansi.enabled": "false",
     "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
@@ -77,6 +77,7 @@ _SESSION: Final = {
     "spark.ui.showConsoleProgress": "false",
     "spark.cleaner.periodicGC.interval": "10min",
 }
+"""The flags of every session that runs the nodes' functions."""
 
 _S3: Final = "s3a://"
 CHECKPOINTS_ON_DISK: Final = (
@@ -146,7 +147,7 @@ def spark_session(settings: SparkSettings, app: str) -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # any other lacks what the workers import
     builder = SparkSession.builder.appName(app).master(settings.master)
     placed = _local() if settings.master.startswith("local") else {}
-    for key, value in (_SESSION | checkpoint_settings(settings.checkpoints) | placed).items():
+    for key, value in (SESSION | checkpoint_settings(settings.checkpoints) | placed).items():
         builder = builder.config(key, value)
     session = (
         # Not `spark.jars`: they are sent to each executor, and no archive can hold their classes.

@@ -128,9 +128,10 @@ class TwoDrivers:
     def _take_over(
         self, spark: SparkSession, stopping: threading.Event, locks: CheckpointLocks, mine: "_Acquired"
     ) -> Sequence[StreamingQuery]:
+        """Start the queries as their nodes come; returns early when one has ended, or when stopping."""
         takeover = Takeover(self._prompt, time.monotonic, later=self._later)
         queries: list[StreamingQuery] = []
-        while not stopping.is_set():
+        while not stopping.is_set() and all(query.isActive for query in queries):
             step, node = takeover.next(mine.nodes, locks.last_beat(mine.missing))
             if step is Step.DONE:
                 break
@@ -162,7 +163,9 @@ class _Acquired:
 
     def __init__(self, locks: CheckpointLocks, nodes: Iterable[str]) -> None:
         self._locks, self._nodes = locks, tuple(nodes)
-        self._acquired: set[str] = {node for node in self._nodes if locks.try_acquire(node)}
+        # Two drivers that start at the same time would each get some, and wait for the rest for ever.
+        with locks.alone():
+            self._acquired: set[str] = {node for node in self._nodes if locks.try_acquire(node)}
         self._failures: list[Exception] = []
         self._came = threading.Event()
         for node in self._nodes:

@@ -65,6 +65,15 @@ def event(
     return Record(topic, headers=headers(texts | more))
 
 
+def replaced(record: Record, old: str, new: bytes) -> Record:
+    """The record with other bytes in place of a text, in its value and headers."""
+    changed = [
+        (key, value.replace(old.encode(), new) if isinstance(value, bytes) else value)
+        for key, value in record.headers
+    ]
+    return replace(record, value=(record.value or b"").replace(old.encode(), new), headers=changed)
+
+
 def collected(*ids: str, time: str | None = None, tenant: str = "acme", minute: int = MINUTE) -> Record:
     items = [
         collected_item(

@@ -25,6 +25,7 @@ from tests.spark.audit_records import (
     lag,
     only,
     receipt,
+    replaced,
     time_text,
 )
 from tests.spark.events import headers
@@ -269,6 +270,42 @@ def test_poison_counts_for_the_range_alone(ledger: Ledger) -> None:
     (found,) = ledger
     assert [tally for each in found for tally in each.tallies] == []
     assert sum(each.end - each.start for each in found) == len(POISON)
+
+
+_TEXT = "broken text"
+_NO_UTF8 = b"\xff\xc3("
+_AS_READ = "\ufffd\ufffd("
+"""Of those bytes, as observe reads them: `bytes.decode(errors="replace")`."""
+
+
+@pytest.mark.given(
+    [
+        *(
+            replaced(event(topic, _TEXT, hifi_tenant=_TEXT, hifi_pipe=_TEXT), _TEXT, _NO_UTF8)
+            for topic in _STAGES
+        ),
+        replaced(event(Topic.QUARANTINE, hifi_tenant=_TEXT, hifi_origin=_TEXT), _TEXT, _NO_UTF8),
+        replaced(collected("a", tenant=_TEXT), _TEXT, _NO_UTF8),
+        replaced(receipt(_TEXT, tenant=_TEXT, pipe=_TEXT, destination=_TEXT), _TEXT, _NO_UTF8),
+    ]
+)
+def test_texts_that_are_no_utf8_are_read_as_observe_does_and_stop_nothing(ledger: Ledger) -> None:
+    tallies = [tally for each in ledger[0] for tally in each.tallies]
+    assert {(tally.tenant, tally.count) for tally in tallies} == {(_AS_READ, 1)}
+    assert len(tallies) == len(_STAGES) + 3
+    names = {tally.stage: tally.name for tally in tallies}
+    assert names[Stage.FIRST] == names[Stage.QUARANTINED] == names[Stage.DELIVERED] == _AS_READ
+    assert hashes(by_stage(ledger[0])[Stage.EVENTS][0]) == [id_hash(_AS_READ)]
+
+
+_WATCHED = '[{"field":"f","kind":"categories","values":["broken text","\\ud800"]}]'
+
+
+@pytest.mark.given(
+    [replaced(event(Topic.OUTBOUND, hifi_pipe="p", hifi_pipes="p", hifi_watched=_WATCHED), _TEXT, _NO_UTF8)]
+)
+def test_watched_values_that_are_no_text_are_counted(ledger: Ledger) -> None:
+    assert only(ledger[0]).watched["f", "categories"].texts == {_AS_READ: 1, "?": 1}
 
 
 _BAD = b'{"id":"c"}', b"7", b"null", b'{"id":"d","data_base64":"!"}'

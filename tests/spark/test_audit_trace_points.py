@@ -144,3 +144,12 @@ def test_of_a_receipt_those_that_it_says_are_traced(points: list[list[TracePoint
     )
     clients = msgspec.structs.replace(answer, id="b", traceparent=CLIENTS)
     assert points == [[answer, clients]]
+
+
+def _with_id(event_id: bytes) -> Headers:
+    return [(name, event_id if name == "ce_id" else value) for name, value in stamped()]
+
+
+@pytest.mark.given((Topic.EVENTS, b"{}", _with_id(b"\xff")))
+def test_of_an_event_with_an_id_that_is_no_utf8(points: list[list[TracePoint]]) -> None:
+    assert points == [[seen(Topic.EVENTS, Stage.EVENTS, id="\ufffd")]]

@@ -66,6 +66,16 @@ def test_another_process_is_refused_until_the_node_is_released(
         assert not locks.try_acquire("route")
 
 
+def test_one_driver_at_a_time_tries_for_several_nodes(locks: CheckpointLocks, tmp_path: Path) -> None:
+    file = tmp_path / ".drivers" / "chain.lock"
+    for _ in range(2):
+        with locks.alone(), other(file) as process:
+            assert said(process) == "refused"
+    with other(file) as process:
+        assert said(process) == "held"
+    assert not acquired_lately(tmp_path, time.time(), 60), "it is no node"
+
+
 def test_a_waiting_driver_has_the_node_as_soon_as_the_other_is_killed_and_not_while_it_is_suspended(
     locks: CheckpointLocks, tmp_path: Path
 ) -> None:

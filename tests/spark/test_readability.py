@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.control.readability.answer import BROKERS_SILENT, MODULE, POSITIONS, Reading
 from pipelines.control.readability.reading import reading
-from pipelines.control.readability.recording import Recorded, Recording, last_records, read, write
+from pipelines.control.readability.recording import EVENTS, Recorded, Recording, last_records, read, write
 from shared.contracts.completeness import COMPLETE_KEY, COMPLETE_VALUE
 from shared.contracts.documents import Entry, Pipe, encode_entry
 from shared.contracts.topics import Topic
@@ -86,6 +86,15 @@ def test_the_deployer_is_answered_by_a_process_of_the_version(tmp_path: Path) ->
     assert found.refused == {"collected": 1, "events": 1, "outbound": 1, "retry_in.30s": 1, "config": 2}
 
 
+@pytest.mark.proof
+def test_a_header_that_is_there_twice_is_read_as_the_nodes_read_it(tmp_path: Path) -> None:
+    """The process has a session of its own, and the nodes' keeps the last one of a name."""
+    twice = [*outbound_headers("all", 1), *outbound_headers("all", 1)]
+    write(Recording(records=[recorded(Topic.OUTBOUND, 0, b"{}", twice, b"k" * 16)]), tmp_path / "recording")
+    found = answer(asked(str(tmp_path / "recording")))
+    assert (found.refused, found.records) == ({}, {"outbound": 1})
+
+
 def asked(*arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
     """A process of a version that was asked, and has ended."""
     command = [sys.executable, "-m", MODULE, *arguments]
@@ -129,3 +138,21 @@ def test_the_last_records_of_a_side_arrive_whole(topics: str, tmp_path: Path) ->
     (mine,) = [each for each in after.records if each.value == collected("recorded")]
     assert (mine.topic, mine.key) == (Topic.COLLECTED, _ONE_PARTITION)
     assert {name for name, _ in mine.headers} == {name for name, _ in _COLLECTED}
+
+
+_LARGE = 500_000
+"""Bytes: what collect packs into a record at most is little more."""
+
+
+@pytest.mark.proof
+def test_of_large_records_the_last_ones_that_fit_are_recorded(topics: str) -> None:
+    records = Topics(topics)
+    for number in range(EVENTS.records):
+        records.put(Topic.COLLECTED, b"%d%s" % (number, b" " * _LARGE), _COLLECTED, _ONE_PARTITION)
+        if number % 50 == 0:
+            records.flush()
+    records.flush()
+    found = [each for each in last_records(topics) if each.key == _ONE_PARTITION and each.value]
+    large = [each.value for each in found if each.value and len(each.value) > _LARGE]
+    assert [int(value) for value in large] == list(range(EVENTS.records - len(large), EVENTS.records))
+    assert EVENTS.bytes - 2 * _LARGE < sum(map(len, large)) <= EVENTS.bytes

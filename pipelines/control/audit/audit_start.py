@@ -88,11 +88,19 @@ def covered_by(values: Iterable[bytes], ends: Mapping[Partition, int]) -> dict[P
 
     The furthest range counts, not the last: a range that is read again after a crash is written after those
     that go further. One beyond a partition's end is of a topic that was recreated since. A range in several
-    parts is complete once its last part is there: they are written in order.
+    parts is complete once its last part is there: they are written in order. What is no range covers nothing.
     """
-    heads = map(_decoder.decode, values)
+    heads = _heads(values)
     whole = (((head.topic, str(head.partition)), head.end) for head in heads if head.part == head.parts - 1)
     return _furthest((place, end) for place, end in whole if end <= ends.get(place, 0))
+
+
+def _heads(values: Iterable[bytes]) -> Iterator[_Head]:
+    for value in values:
+        try:
+            yield _decoder.decode(value)
+        except msgspec.DecodeError as error:
+            _log.warning("a record of the ledger is no range: left out", extra={"error": str(error)})
 
 
 def _furthest(found: Iterable[tuple[Partition, int]]) -> dict[Partition, int]:

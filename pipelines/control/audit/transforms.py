@@ -50,7 +50,11 @@ def rows(records: DataFrame) -> DataFrame:
 
 
 def _read(records: DataFrame) -> DataFrame:
-    """Parses each record: its headers, and the items of a `collected` record or the receipt."""
+    """Parses each record: its headers, and the items of a `collected` record or the receipt.
+
+    A header may hold any bytes, of which the cast to text keeps what is not UTF-8, and Python would raise:
+    it becomes U+FFFD here, as observe reads it. `from_json` does the same.
+    """
     headers, names = fn.col("headers"), fn.col("names")
     named = (
         records.withColumn("headers", fn.coalesce("headers", fn.array().cast(HEADERS_TYPE)))
@@ -62,7 +66,7 @@ def _read(records: DataFrame) -> DataFrame:
     parsed = with_items(named, collected & unreadable(headers, names).isNull(), ITEM)
     receipt = fn.from_json(fn.when(receipts, fn.col("value").cast("string")), RECEIPT)
     watched = fn.from_json(_header(h.WATCHED), WATCHED).alias("watched")
-    texts = (_header(key).alias(column) for column, key in _TEXTS.items())
+    texts = (fn.make_valid_utf8(_header(key)).alias(column) for column, key in _TEXTS.items())
     numbers = (_header(key).cast("bigint").alias(column) for column, key in _NUMBERS.items())
     return parsed.select(*PLACE, "items", receipt.alias("receipt"), watched, *texts, *numbers)
 

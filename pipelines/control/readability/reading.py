@@ -1,14 +1,14 @@
 """Lets the functions of the nodes read records that another version wrote, as they do when it runs."""
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.control.readability.answer import Reading
-from pipelines.control.readability.recording import Recorded, Recording
+from pipelines.control.readability.recording import Recorded, Recording, by_topic
 from pipelines.data.ingest.transforms import events
 from pipelines.data.route.config_rows import valid_pipes
 from pipelines.data.route.schema import SOURCE_ROW
@@ -39,21 +39,32 @@ def reading(spark: SparkSession, recorded: Recording, now_ms: int) -> Reading:
         recorded: what another version wrote.
         now_ms: now, epoch milliseconds.
     """
-    by_topic: dict[str, list[Recorded]] = {}
-    for each in recorded.records:
-        by_topic.setdefault(each.topic, []).append(each)
-    refused = {
-        topic: _REFUSED_BY[READERS[topic]](spark, found)
-        for topic, found in by_topic.items()
-        if topic in READERS
-    }
-    if found := by_topic.get(Topic.CONFIG):
-        refused[Topic.CONFIG] = _refused_documents(found, now_ms)
+    return reading_by_topic(spark, by_topic(recorded.records).items(), recorded.queries, now_ms)
+
+
+def reading_by_topic(
+    spark: SparkSession,
+    topics: Iterable[tuple[str, Sequence[Recorded]]],
+    queries: Mapping[str, Mapping[str, int]],
+    now_ms: int,
+) -> Reading:
+    """The same of topics that are read one after the other, so that the memory holds one of them."""
+    refused: dict[str, int] = {}
+    records: dict[str, int] = {}
+    for topic, found in topics:
+        if found:
+            records[topic], refused[topic] = len(found), _refused(spark, topic, found, now_ms)
     return Reading(
         refused={topic: count for topic, count in refused.items() if count},
-        records={topic: len(found) for topic, found in by_topic.items()},
-        checkpoints=list(itertools.islice(_strange_positions(recorded.queries), _MOST_SENTENCES)),
+        records=records,
+        checkpoints=list(itertools.islice(_strange_positions(queries), _MOST_SENTENCES)),
     )
+
+
+def _refused(spark: SparkSession, topic: str, found: Sequence[Recorded], now_ms: int) -> int:
+    if topic == Topic.CONFIG:
+        return _refused_documents(found, now_ms)
+    return _REFUSED_BY[READERS[topic]](spark, found) if topic in READERS else 0
 
 
 def _strange_positions(queries: Mapping[str, Mapping[str, int]]) -> Iterator[str]:

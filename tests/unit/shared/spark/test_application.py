@@ -1,12 +1,15 @@
 """In which order a driver without a standby starts and stops its queries."""
 
 import threading
-from typing import Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
 
+import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from shared.runtime.settings import SparkSettings
-from shared.spark.application import Alone, Build
+from shared.spark.application import Alone, Build, watch
 from shared.spark.later_queries import CALM_SECONDS, LaterQueries
 
 _SPARK: Any = None
@@ -16,11 +19,16 @@ _SPARK: Any = None
 class _Query:
     """The query that a build returns; notes when it is stopped."""
 
-    def __init__(self, name: str, log: list[str]) -> None:
-        self._name, self._log = name, log
+    status: Final = {"message": "Processing new data"}
+
+    def __init__(self, name: str, log: list[str], *, active: bool = True) -> None:
+        self.name, self._log, self.isActive = name, log, active
 
     def stop(self) -> None:
-        self._log.append(f"{self._name} stopped")
+        self._log.append(f"{self.name} stopped")
+
+    def exception(self) -> str:
+        return "a record cannot be read"
 
 
 def _build(name: str, log: list[str]) -> Build:
@@ -82,3 +90,86 @@ def test_a_later_query_whose_brokers_do_not_answer_is_tried_again_and_ends_nothi
     now[0] += CALM_SECONDS
     assert len(later.start(_SPARK)) == 1
     assert tries == [100.0, 100.0 + CALM_SECONDS]
+
+
+class _Turns(threading.Event):
+    """Asked to stop after so many looks, each of which takes as long as a later query waits."""
+
+    def __init__(self, looks: int, now: list[float]) -> None:
+        super().__init__()
+        self._left, self._now = looks, now
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self._left -= 1
+        self._now[0] += CALM_SECONDS
+        return self._left < 0
+
+
+def _watched(
+    first: Sequence[Any], later: LaterQueries, looks: int, now: list[float]
+) -> tuple[int, list[Any]]:
+    """Exit status after so many looks, and the queries at the end."""
+    later.wait(0)
+    queries = list(first)
+    status = watch(queries, lambda: later.start(_SPARK), _Turns(looks, now), threading.Event(), None)
+    return status, queries
+
+
+def test_a_later_query_that_ends_is_started_again_and_ends_no_other() -> None:
+    now, built = [100.0], list[Any]()
+
+    def start(_spark: Any) -> Any:
+        built.append(_Query("audit", [], active=len(built) == 2))
+        return built[-1]
+
+    route = _Query("route", [])
+    status, queries = _watched([route], LaterQueries([start], lambda: now[0]), 8, now)
+    assert (status, len(built)) == (0, 3), "it failed twice"
+    assert queries == [route, built[-1]], "one of the name is looked at"
+
+
+def test_a_later_query_that_has_ended_is_looked_at_until_another_takes_its_place() -> None:
+    now, built = [100.0], list[Any]()
+
+    def start(_spark: Any) -> Any:
+        if built:
+            raise ValueError("not again")
+        built.append(_Query("audit", [], active=False))
+        return built[-1]
+
+    route = _Query("route", [])
+    status, queries = _watched([route], LaterQueries([start], lambda: now[0]), 8, now)
+    assert (status, queries) == (0, [route, *built])
+
+
+@pytest.mark.parametrize("failure", [ValueError("no value"), KeyError("unmatched")])
+def test_a_later_query_that_fails_to_start_is_tried_again_and_delays_no_other(failure: Exception) -> None:
+    now, tries = [100.0], list[float]()
+
+    def fail(_spark: Any) -> Any:
+        tries.append(now[0])
+        raise failure
+
+    def start(_spark: Any) -> Any:
+        return _Query("other", [])
+
+    later = LaterQueries([fail, start], lambda: now[0])
+    later.wait(0)
+    assert [each.name for each in later.start(_SPARK)] == ["other"]
+    assert not later.start(_SPARK)
+    now[0] += CALM_SECONDS
+    assert not later.start(_SPARK)
+    assert tries == [100.0, 100.0 + CALM_SECONDS]
+
+
+def test_a_query_that_events_wait_for_ends_the_process_when_it_ends(tmp_path: Path) -> None:
+    """So does audit where it is an application of its own."""
+    route, ready = _Query("route", []), threading.Event()
+    ready_file = tmp_path / "ready"
+
+    def end_at_once() -> Sequence[Any]:
+        route.isActive = False
+        return []
+
+    assert watch([route], end_at_once, _Turns(8, [0.0]), ready, ready_file) == 1  # type: ignore[list-item]
+    assert (ready_file.exists(), ready.is_set()) == (True, False)

@@ -27,3 +27,7 @@ def test_a_range_without_its_last_part_is_not_covered() -> None:
 def test_ranges_of_a_topic_that_was_recreated_do_not_count() -> None:
     assert covered_by([written(0, 5_000), written(0, 10)], {EVENTS: 12}) == {EVENTS: 10}
     assert covered_by([written(0, 5_000)], {EVENTS: 12}) == {}
+
+
+def test_records_of_the_ledger_that_are_no_range_cover_nothing() -> None:
+    assert covered_by([b"", written(0, 10), b"\xc1", b"\x80"], {EVENTS: 12}) == {EVENTS: 10}
