@@ -336,6 +336,15 @@ def test_alarms_of_a_side_do_not_keep_a_burst_from_being_ended() -> None:
     assert health_of(world.place, release, LIGHT).stable
 
 
+@pytest.mark.parametrize(("step", "following"), [(Step.WATCH, Step.HALF), (Step.WATCH_HALF, Step.ALL)])
+def test_a_good_verdict_counts_though_it_comes_after_a_long_absence(step: Step, following: Step) -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    world.until(lambda release: release.step is step)
+    world.turn(3_600)
+    assert world.release.step is following
+
+
 def test_a_version_that_did_well_is_kept_though_nobody_looked_for_longer_than_it_bakes() -> None:
     world = ReleaseWorld()
     world.ask(Kind.DEPLOY, NEW)
