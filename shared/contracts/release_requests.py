@@ -87,22 +87,25 @@ def _rollback(current: Release, last: Release, asked: Request, now_ms: int) -> R
             f"the last release ({last.kind} {last.version}) is {last.step}: nothing to roll back; "
             "`hifi deploy VERSION` brings any version"
         )
-    following = _begun(current, asked, now_ms)
-    return replace(
-        following,
-        version=last.former_version,
-        target=last.former,
-        former=last.target,
-        former_version=last.version,
-        snapshot=last.snapshot,
-        replay=asked.replay,
-    )
+    following = _way_back(last, _begun(current, asked, now_ms))
+    return replace(following, snapshot=last.snapshot, replay=asked.replay)
 
 
 def _gave_back(last: Release) -> bool:
     """Whether it is a rollback after which the version that it was to leave has all traffic, as before it."""
     steps = {each.step for each in last.log}
     return last.kind is Kind.ROLLBACK and last.step is Step.UNDONE and Step.GIVE_BACK in steps
+
+
+def _way_back(last: Release, following: Release) -> Release:
+    """The release that follows one that was done, and leads to where that one came from."""
+    return replace(
+        following,
+        version=last.former_version,
+        target=last.former,
+        former=last.target,
+        former_version=last.version,
+    )
 
 
 def _once_more(last: Release, following: Release) -> Release:
@@ -130,13 +133,7 @@ def _burst_off(current: Release, asked: Request, now_ms: int) -> Release:
     following = _begun(current, asked, now_ms)
     if current.kind is Kind.BURST_OFF:  # which was not done
         return _once_more(current, following)
-    return replace(
-        following,
-        version=current.former_version,
-        target=current.former,
-        former=current.target,
-        former_version=current.version,
-    )
+    return _way_back(current, following)
 
 
 def _begun(current: Release | None, asked: Request, now_ms: int) -> Release:

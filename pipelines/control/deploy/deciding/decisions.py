@@ -107,18 +107,10 @@ def _overdue(at: Look) -> str:
         return ""
     if step is Step.BAKE and not _lasts(at):
         return ""  # it ends by itself: there was no look for a while, or the first one afterwards failed
-    if _is_over(at):
-        return ""  # there was no look for a while, and this one has what the step waited for
+    if step in (Step.WATCH, Step.WATCH_HALF) and _further(at).step is not step:
+        return ""  # there was no look for a while, and this one has the good verdict
     why = at.seen.problem or waits or at.release.said or "nothing seen"
     return f"{step} was not over after {limit:,} s: {why}"
-
-
-def _is_over(at: Look) -> bool:
-    """Whether a step that waits for a good verdict has it, and nothing else keeps it from its end."""
-    release = at.release
-    if release.step not in (Step.WATCH, Step.WATCH_HALF) or release.waits or at.seen.problem:
-        return False
-    return bool(release.verdicts) and release.verdicts[-1].finding is Finding.GOOD
 
 
 def _lasts(at: Look) -> bool:

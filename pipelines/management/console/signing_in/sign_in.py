@@ -58,8 +58,8 @@ def reason_of(status: int, *, refused: str = "refused") -> str:
 
     `refused` if it is about what was sent. Others are not, as those of another program at `HIFI_API`.
     """
-    reasons = {HTTPStatus.UNAUTHORIZED: refused, HTTPStatus.TOO_MANY_REQUESTS: "busy"}
-    return reasons.get(HTTPStatus(status), "away")
+    reasons: dict[int, str] = {HTTPStatus.UNAUTHORIZED: refused, HTTPStatus.TOO_MANY_REQUESTS: "busy"}
+    return reasons.get(status, "away")
 
 
 def start_path(after: str, *, again: bool = False) -> str:

@@ -81,6 +81,7 @@ def with_invitation(url: str, issuer: str | None = None, invitation: str = "hifi
         (429, "busy", "busy"),
         (404, "away", "away"),  # another program's address
         (400, "away", "away"),
+        (499, "away", "away"),  # a proxy's own, which no standard names
         (503, "away", "away"),
     ],
 )
@@ -99,6 +100,7 @@ def test_a_sign_in_is_refused_only_if_the_api_says_so(status: int, token: str, p
         (409, "full"),
         (429, "busy"),
         (413, "away"),
+        (499, "away"),
         (503, "away"),
     ],
 )
