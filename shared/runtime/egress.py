@@ -25,6 +25,11 @@ LINE_BYTES: Final = 8190
 HEADERS: Final = 128
 """Most headers of a response. With LINE_BYTES this bounds the memory of its head to 1 MiB."""
 
+_RECEIVE_BYTES: Final = 32 * 1024
+"""What the kernel holds of a response until it is read. aiohttp parses all of it at once, and a response of
+nothing but interim ones (25 bytes each) takes 20 to 35 times its bytes as objects; by default it
+is 256 KiB."""
+
 _DNS_SECONDS: Final = 30
 _KEEP_ALIVE_SECONDS: Final = 30.0
 
@@ -90,7 +95,9 @@ def guarded_socket(egress: EgressPolicy, info: aiohttp.AddrInfoType) -> socket.s
     refused = _refusal(str(address[0]), egress)
     if refused is not None:
         raise RefusedAddressError(refused)
-    return socket.socket(family, kind, protocol)
+    opened = socket.socket(family, kind, protocol)
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BYTES)
+    return opened
 
 
 def _refusal(host: str, egress: EgressPolicy) -> Kind | None:

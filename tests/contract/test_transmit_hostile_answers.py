@@ -2,10 +2,15 @@
 
 import asyncio
 import gzip
+import os
+import select
+import socket
 import tracemalloc
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterator
-from itertools import repeat
+from contextlib import suppress
+from functools import partial
+from itertools import islice, repeat
 from typing import Final
 
 import pytest
@@ -20,10 +25,13 @@ from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 TIMEOUT: Final = 0.25
 """Timeout of one try, seconds; AMPLE where an answer comes, and is what must end the try."""
 
+FLOOD_SECONDS: Final = 1.0
+"""Timeout of a try whose response floods it, seconds: a receive buffer that grows has grown by then."""
+
 DEADLINE: Final = 0.8
 """Deadline of a micro-batch that has no time for all its tries."""
 
-MOST_MEMORY: Final = 8 * 1024 * 1024
+MOST_MEMORY: Final = 4 * 1024 * 1024
 """Bytes of transmit and the server together: socket buffers, the head's limit, the 64 KiB of a body."""
 
 MEMORY_EACH: Final = 512 * 1024
@@ -123,6 +131,29 @@ def test_a_head_that_never_ends_is_given_up_in_time(rig: Rig, name: str) -> None
     (later,) = records(deliver(rig))
     assert later.topic == Topic.RETRY_IN_30S
     ends_without_a_trace(rig)
+
+
+@pytest.mark.parametrize("name", ["continue", "early hints"])
+def test_interim_responses_that_come_faster_than_they_are_read_take_little_memory(
+    rig: Rig, name: str
+) -> None:
+    rig.server.manners["/0"] = partial(flood, b"".join(islice(NO_ANSWER[name](), 101)))
+    rig.pipe("p0", "/0", timeout_seconds=FLOOD_SECONDS)
+    (later,) = records(deliver(rig))
+    assert later.topic == Topic.RETRY_IN_30S
+    ends_without_a_trace(rig)
+
+
+async def flood(text: bytes, _: bytes, writer: asyncio.StreamWriter) -> None:
+    """Send without a pause, from a thread: the loop reads as well, and would send only what it has read."""
+    with socket.socket(fileno=os.dup(writer.get_extra_info("socket").fileno())) as own:
+        await asyncio.to_thread(send_until_closed, own, text)
+
+
+def send_until_closed(connection: socket.socket, text: bytes) -> None:
+    with suppress(ConnectionError):
+        while select.select([], [connection], [], AMPLE)[1]:
+            connection.send(text)
 
 
 @pytest.mark.parametrize("name", ["many headers", "status line", "continue"])
