@@ -18,7 +18,13 @@ from pipelines.control.provision.settings import ProvisionSettings
 from pipelines.control.trace.settings import TraceSettings
 from pipelines.data.retry.settings import RetrySettings
 from pipelines.data.transmit.settings import TransmitSettings
-from shared.runtime.settings import BodySettings, DocumentsSettings, SideSettings, SparkSettings
+from shared.runtime.settings import (
+    BodySettings,
+    DocumentsSettings,
+    ProcessSettings,
+    SideSettings,
+    SparkSettings,
+)
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "settings.md"
 
@@ -33,7 +39,8 @@ them, and a person [the environment's `.env` file](../infra/workloads/README.md#
 """
 
 _SECTIONS: Final[Mapping[str, type[BaseSettings]]] = {
-    "Every process": SideSettings,
+    "Every process of a side": ProcessSettings,
+    "Those of them that use its brokers: all but the console": SideSettings,
     "Spark's nodes: ingest, route, transmit, audit": SparkSettings,
     "Processes that read or write documents": DocumentsSettings,
     "HTTP servers": BodySettings,

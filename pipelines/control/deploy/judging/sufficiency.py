@@ -10,13 +10,14 @@ _DAY_MS: Final = 86_400_000
 
 
 def disproof(proof: Proof) -> str:
-    """Faults of a proof's events (changed, doubled or refused), in words; empty if there are none so far."""
+    """Faults of a proof's events, in words: changed, doubled, refused or missing; empty without any."""
     wrong = [
         f"{count:,} {what}"
         for count, what in (
             (proof.changed, "arrived with other bytes"),
             (proof.doubled, "arrived twice"),
             (proof.refused, "were refused"),
+            (proof.missing, "have not arrived"),
         )
         if count
     ]
@@ -28,7 +29,7 @@ def disproof(proof: Proof) -> str:
 
 def spoils(proof: Proof) -> bool:
     """Whether what the version processed has to be processed again: its events arrive changed, or nowhere."""
-    return bool(proof.changed or proof.refused)
+    return bool(proof.changed or proof.refused or proof.missing)
 
 
 def old(rating: Rating | None, version: str, days: float, now_ms: int) -> bool:
