@@ -18,6 +18,8 @@ SPEC_VERSION: Final = "1.0"
 LATE_MS: Final = 5 * 60_000
 EARLY_MS: Final = 30_000
 MINUTE_MS: Final = 60_000
+HOUR_MS: Final = 60 * MINUTE_MS
+DAY_MS: Final = 24 * HOUR_MS
 
 
 REQUIRED_ATTRIBUTES: Final = ("id", "source", "type", "time")

@@ -1,12 +1,10 @@
 """Whether a proof, a rating or a drained side is good enough, in words. Pure."""
 
 from collections.abc import Mapping
-from typing import Final
 
 from pipelines.control.deploy.backend import Proof, Rating, Remains
+from shared.contracts.envelope import DAY_MS
 from shared.contracts.topology import CHAIN_GROUPS
-
-_DAY_MS: Final = 86_400_000
 
 
 def disproof(proof: Proof) -> str:
@@ -34,7 +32,7 @@ def spoils(proof: Proof) -> bool:
 
 def old(rating: Rating | None, version: str, days: float, now_ms: int) -> bool:
     """Whether a load test is missing, of another version, or older than `days`."""
-    return rating is None or rating.version != version or now_ms - rating.at_ms > days * _DAY_MS
+    return rating is None or rating.version != version or now_ms - rating.at_ms > days * DAY_MS
 
 
 def weaker(rating: Rating, former: Rating | None, least: float) -> str:
