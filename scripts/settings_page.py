@@ -32,7 +32,7 @@ _HEAD: Final = """# Settings
 
 The environment variables of the processes that have no table of their own, as the code has them
 (`settings.py` of each node, `shared/runtime/settings.py`). Written by `python -m scripts.settings_page`.
-Tables by hand: [collect](collect.md#settings), [the deployer](control.md#settings),
+Tables by hand: [collect](collect.md#settings), [the deployer](releases.md#settings),
 [the management API and the console](management.md#settings). A process has its own settings and those that
 it shares with others. On a local side each gets the environment of `hifi up`; in AWS the pods' manifests set
 them, and a person [the environment's `.env` file](../infra/workloads/README.md#settings-of-an-environment).

@@ -114,7 +114,7 @@ def test_every_field_of_a_document_is_described() -> None:
 
 
 def test_every_setting_of_the_deployer_is_described() -> None:
-    page = (ROOT / "docs" / "control.md").read_text().partition("\n## Settings")[2].partition("\n## ")[0]
+    page = (ROOT / "docs" / "releases.md").read_text().partition("\n## Settings")[2].partition("\n## ")[0]
     named = set(re.findall(r"`HIFI_(\w+)`", page))
     assert {name.upper() for name in DeploySettings.model_fields} <= named
 
