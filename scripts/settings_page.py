@@ -18,7 +18,13 @@ from pipelines.control.provision.settings import ProvisionSettings
 from pipelines.control.trace.settings import TraceSettings
 from pipelines.data.retry.settings import RetrySettings
 from pipelines.data.transmit.settings import TransmitSettings
-from shared.runtime.settings import BodySettings, DocumentsSettings, SideSettings, SparkSettings
+from shared.runtime.settings import (
+    BodySettings,
+    DocumentsSettings,
+    ProcessSettings,
+    SideSettings,
+    SparkSettings,
+)
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "settings.md"
 
@@ -26,14 +32,15 @@ _HEAD: Final = """# Settings
 
 The environment variables of the processes that have no table of their own, as the code has them
 (`settings.py` of each node, `shared/runtime/settings.py`). Written by `python -m scripts.settings_page`.
-Tables by hand: [collect](collect.md#settings), [the deployer](control.md#settings),
+Tables by hand: [collect](collect.md#settings), [the deployer](releases.md#settings),
 [the management API and the console](management.md#settings). A process has its own settings and those that
 it shares with others. On a local side each gets the environment of `hifi up`; in AWS the pods' manifests set
 them, and a person [the environment's `.env` file](../infra/workloads/README.md#settings-of-an-environment).
 """
 
 _SECTIONS: Final[Mapping[str, type[BaseSettings]]] = {
-    "Every process": SideSettings,
+    "Every process of a side": ProcessSettings,
+    "Those of them that use its brokers: all but the console": SideSettings,
     "Spark's nodes: ingest, route, transmit, audit": SparkSettings,
     "Processes that read or write documents": DocumentsSettings,
     "HTTP servers": BodySettings,

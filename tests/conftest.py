@@ -27,6 +27,7 @@ from shared.contracts.publish_plan import COMPLETE
 from shared.contracts.topics import Topic, topic_specs
 from shared.kafka.admin import admin_client, ensure_topics
 from shared.kafka.config_topic import publish
+from tests.harness.broker_faults import kill_all
 from tests.harness.lone_broker import QUICK_TO_COMPILE
 
 # No deadline for an example, nor for making it: a busy machine is slow, not wrong.
@@ -102,7 +103,7 @@ def read_descriptions_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def brokers(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[Cluster]:
-    """Three real brokers on free ports, without topics: `bootstrap`, `kill(n)`, `start(n)`, `wait_healthy()`.
+    """Three real brokers on free ports, without topics: `bootstrap`, `kill(n)`, `start(n)`.
 
     A test that kills one starts it again and waits until the cluster is healthy.
     """
@@ -110,7 +111,7 @@ def brokers(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Confi
     flags = (QUICK_TO_COMPILE,) if pytestconfig.getoption("--tier") == "test" else ()
     with Cluster(side, ensure_jars(print).broker, flags, QUICK_TO_EMPTY) as cluster:
         yield cluster
-        cluster.kill_all()
+        kill_all(cluster)
 
 
 @pytest.fixture(scope="session")

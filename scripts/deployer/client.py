@@ -104,7 +104,7 @@ class DeployerClient:
 
 def _no_deployer() -> OperatorError:
     return OperatorError(
-        "no deployer runs", "`hifi up --twins` starts one beside two local sides; see docs/control.md"
+        "no deployer runs", "`hifi up --twins` starts one beside two local sides; see docs/releases.md"
     )
 
 

@@ -59,8 +59,10 @@ def ending(release: Release, now_ms: int) -> str:
 
 
 def sides_view(sides: Sequence[SideReport]) -> RenderableType:
-    """The sides: version, share of the traffic, stability, what is left, rating, who acts."""
-    table = plain_table("SIDE", "VERSION", "TRAFFIC", "STATE", "UNREAD", "RETRIES", "RATING", "SEEN, UTC", "")
+    """The sides: version, share of the traffic, stability, what is left, last load test, who acts."""
+    table = plain_table(
+        "SIDE", "VERSION", "TRAFFIC", "STATE", "UNREAD", "RETRIES", "LOAD TEST", "SEEN, UTC", ""
+    )
     for each in sides:
         said = [str(activity) for activity in each.activities]
         said += [each.problem] if each.problem else each.reasons

@@ -33,7 +33,7 @@ from typing import Final
 
 from msgspec import Raw, Struct
 
-from shared.contracts.documents import Document, Source, kind_of, same
+from shared.contracts.documents import Document, Source, same
 
 DOCUMENTS_TABLE: Final = "hifi-documents"
 """The table's name on a local side, and where nothing else is said."""
@@ -232,9 +232,3 @@ def next_versions(
                 )
             )
     return written
-
-
-def change_of(document: Document, expected: int | None = None) -> Change:
-    """The change that puts a sealed document in place."""
-    key = DocumentKey(kind_of(document), document.name)
-    return Change(key=key, document=document, expected=expected)

@@ -18,6 +18,8 @@ SPEC_VERSION: Final = "1.0"
 LATE_MS: Final = 5 * 60_000
 EARLY_MS: Final = 30_000
 MINUTE_MS: Final = 60_000
+HOUR_MS: Final = 60 * MINUTE_MS
+DAY_MS: Final = 24 * HOUR_MS
 
 
 REQUIRED_ATTRIBUTES: Final = ("id", "source", "type", "time")
@@ -117,8 +119,8 @@ def lag_since(time_ms: int | None, received_ms: int) -> int:
 def delivery_key(tenant: str, pipe: str, source: str, event_id: str) -> bytes:
     """16 bytes that identify one delivery: this event (CloudEvents source and id) through this tenant's pipe.
 
-    The Kafka key of `outbound` and `retry_out`, so that both copies of a replayed event meet in one
-    partition, and what transmit remembers of it. MD5 because Spark computes it natively; it guards
+    The Kafka key of `outbound` and `retry_out`, so that both copies of an event that a crash repeats meet in
+    one partition, and what transmit remembers of it. MD5 because Spark computes it natively; it guards
     against chance, not against an attacker, who could only collide with their own events: tenant and pipe,
     which hold no NUL, come first.
     """

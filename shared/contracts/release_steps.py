@@ -96,5 +96,5 @@ PLANS: Final[Mapping[Kind, tuple[Step, ...]]] = {
 """The steps of each kind, if nothing goes wrong."""
 
 
-MOVES: Final = (Step.BOTH, Step.ALL, Step.BAKE)
-"""After the last of these steps in a plan no traffic is moved."""
+RESTS_AFTER: Final = (Step.BOTH, Step.ALL, Step.BAKE)
+"""After the last of these steps in a plan the traffic rests."""

@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from shared.contracts.release_steps import BACKWARD, ENDS, MOVES, PLANS, Kind, Step
+from shared.contracts.release_steps import BACKWARD, ENDS, PLANS, RESTS_AFTER, Kind, Step
 
 CURRENT: Final = "current"
 """Sort key of the one that is under way, or that ended last."""
@@ -207,7 +207,7 @@ class Release(Struct, frozen=True, kw_only=True):
             return True
         if self.back:
             return self.step in BACKWARD and BACKWARD.index(self.step) > BACKWARD.index(Step.GIVE_BACK)
-        last = max(self.plan.index(step) for step in MOVES if step in self.plan)
+        last = max(self.plan.index(step) for step in RESTS_AFTER if step in self.plan)
         return self.plan.index(self.step) > last
 
     @property

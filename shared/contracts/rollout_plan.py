@@ -6,12 +6,14 @@ from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 
+from shared.contracts.envelope import DAY_MS, HOUR_MS, MINUTE_MS
+
 FULL_SHARE: Final = 100.0
 """Percent of the matching events that a pipe takes once it is open."""
 
 MOST_STEPS: Final = 20
 _DURATION: Final = r"^[1-9][0-9]{0,3}[smhd]$(?!\n)"
-_UNIT_MS: Final = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_UNIT_MS: Final = {"s": 1_000, "m": MINUTE_MS, "h": HOUR_MS, "d": DAY_MS}
 
 Share = Annotated[float, Meta(gt=0, le=FULL_SHARE)]
 Duration = Annotated[str, Meta(pattern=_DURATION)]

@@ -4,12 +4,13 @@ import re
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
+from shared.contracts.envelope import DAY_MS
+
 _RFC3339: Final = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-2][0-9]:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})"
 )
 _SECOND: Final = slice(17, 19)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_DAY_MS: Final = 86_400_000
 FIRST_DAY: Final = date(1970, 1, 1)
 """Of the epoch: days before it have no epoch minutes."""
 
@@ -30,7 +31,7 @@ def parse_time(text: str) -> int | None:
     except (ValueError, OverflowError):
         return None
     # A division of the whole would take as long as all of the above.
-    return since.days * _DAY_MS + since.seconds * 1_000 + since.microseconds // 1_000
+    return since.days * DAY_MS + since.seconds * 1_000 + since.microseconds // 1_000
 
 
 def format_time(ms: int) -> str:

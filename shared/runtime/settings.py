@@ -1,6 +1,7 @@
-"""Settings every process of a side shares. A process has one object: a subclass of `SideSettings`.
+"""Settings that processes of a side share. A process has one object: a subclass of `ProcessSettings`.
 
-Values come from environment variables named `HIFI_` and the field's name in capitals.
+The deployer belongs to no side, and has settings of its own. Values come from environment variables named
+`HIFI_` and the field's name in capitals.
 """
 
 import re
@@ -17,15 +18,20 @@ from shared.contracts.egress_policy import EgressPolicy, Kind, special
 from shared.contracts.side_weights import LOCAL
 
 
-class SideSettings(BaseSettings):
-    """Where the side's brokers are, and what it may dial."""
+class ProcessSettings(BaseSettings):
+    """The side that a process belongs to."""
 
     model_config = SettingsConfigDict(env_prefix="HIFI_", frozen=True, extra="ignore")
+
+    side: str = Field(LOCAL, description="Name of the side, in client ids: local, blue, green.")
+
+
+class SideSettings(ProcessSettings):
+    """Where the side's brokers are, and what it may dial."""
 
     bootstrap: str = Field(
         description="Kafka bootstrap servers, host:port separated by commas; with iam:// before them for MSK."
     )
-    side: str = Field(LOCAL, description="Name of the side, in client ids: local, blue, green.")
     allow_loopback: bool = Field(
         False,
         description="Destinations may be on the machine's own loopback addresses. For a local side only.",
@@ -80,7 +86,7 @@ class DocumentsSettings(SideSettings):
     )
 
 
-class BodySettings(SideSettings):
+class BodySettings(ProcessSettings):
     """The time and the memory that the bodies of requests to an HTTP server, and its answers, may take."""
 
     body_timeout: float = Field(
@@ -131,7 +137,7 @@ class SparkSettings(SideSettings):
     ingest_batch: str = Field(
         "15 seconds",
         description="Length of ingest's real-time batches: the checkpoint interval, not the latency; a crash "
-        "replays at most one. At the end of each the node stands still for a moment.",
+        "repeats at most one. At the end of each the node stands still for a moment.",
     )
     route_batch: str = Field(
         "3 seconds",

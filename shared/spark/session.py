@@ -105,7 +105,7 @@ _PRODUCER: Final = {
     "kafka.compression.type": "lz4",
     "kafka.batch.size": str(128 * 1024),
     "kafka.max.request.size": str(2 * MAX_RECORD_BYTES),
-    # A query must outlive an outage of the brokers; giving up would only replay its batch.
+    # A query must outlive an outage of the brokers; giving up would only repeat its batch.
     "kafka.delivery.timeout.ms": str(3_600_000),
     "kafka.request.timeout.ms": "10000",
     "kafka.reconnect.backoff.max.ms": "1000",

@@ -16,7 +16,7 @@ class ConsoleProcess(ServiceProcess):
     program = "pipelines.management.console.__main__"
 
     def __init__(self, observe_url: str, log: Path, **settings: str) -> None:
-        where = {"HIFI_BOOTSTRAP": "not-needed:9092", "HIFI_OBSERVE_URL": observe_url}
+        where = {"HIFI_OBSERVE_URL": observe_url}
         super().__init__(log, where | hifi_settings(QUICK | settings))
 
     def open_pages(self) -> float:

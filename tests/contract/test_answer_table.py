@@ -56,7 +56,7 @@ class Case:
     """Number of requests with the event that reached the destination."""
 
     tries: int
-    """Status in its receipt."""
+    """Tries in its receipt."""
 
     reason: str = ""
     """Start of the reason."""
@@ -65,6 +65,8 @@ class Case:
     """Seconds from the last try to the next permitted one."""
 
     status: int | None = None
+    """Status in its receipt."""
+
     id: str = "e1"
     rows: int = 2
     """Events in the pipe, `e0` and so on."""

@@ -16,6 +16,7 @@ from shared.contracts.topics import REPLICAS, Topic, topic_specs
 from shared.kafka.admin import AdminError, admin_client, ensure_topics, topic_partitions, wait_for_brokers
 from shared.kafka.background_reader import reader_config
 from shared.kafka.producer import producer_config
+from tests.harness.broker_faults import wait_healthy
 from tests.harness.waiting import eventually
 
 
@@ -112,7 +113,7 @@ def test_acknowledged_records_survive_the_kill_of_a_broker(brokers: Cluster, top
         assert _produce(topics, Topic.LEDGER, values) == [None] * 100
     finally:
         brokers.start(1)
-        brokers.wait_healthy()
+        wait_healthy(brokers)
     assert sorted(_read(topics, Topic.LEDGER, 200)) == sorted(values * 2)
 
 

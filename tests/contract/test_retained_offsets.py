@@ -12,6 +12,7 @@ from shared.kafka.admin import admin_client
 from shared.kafka.background_reader import reader_config
 from shared.kafka.retained_offsets import RetainedOffsets, retained_offsets
 from tests.conftest import delete_up_to
+from tests.harness.broker_faults import wait_healthy
 from tests.harness.topics import Topics
 from tests.harness.waiting import eventually
 
@@ -44,7 +45,7 @@ def test_a_leader_that_moves_is_followed(topics: str, brokers: Cluster, consumer
         assert retained_offsets(consumer, PLACE, seconds=60) == before
     finally:
         brokers.start(first)
-        brokers.wait_healthy()
+        wait_healthy(brokers)
     # The consumer still takes the second broker for the leader; that one answers that it is not.
     admin = admin_client(topics)
     admin.elect_leaders(ElectionType.PREFERRED, [PLACE]).result()

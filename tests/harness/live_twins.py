@@ -15,10 +15,11 @@ import yaml
 from scripts.local.ports import free_base
 from scripts.local.process_marks import PROGRAM, side_processes
 from scripts.local.processes.programs import SERVICES
-from scripts.local.twins.place import TWINS_PORTS, Twins
+from scripts.local.twins.place import Twins
 from shared.contracts.scorecard import MinuteCard
 from tests.harness.command_line import HIFI
 from tests.harness.live_processes import LiveProcesses
+from tests.harness.twins_ports import TWINS_PORTS
 
 UP_SECONDS = 900
 DOWN_SECONDS = 300

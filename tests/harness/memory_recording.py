@@ -9,7 +9,7 @@ from shared.contracts.envelope import MINUTE_MS
 from shared.runtime.clock import Clock, wall_clock
 
 TOO_MUCH: Final = 1.3
-"""A version may need so many times what the other side needs at most: docs/control.md, the verdict."""
+"""A version may need so many times what the other side needs at most: docs/releases.md, the verdict."""
 
 _EVERY_SECONDS: Final = 10.0
 

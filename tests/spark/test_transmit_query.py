@@ -102,7 +102,7 @@ def test_every_record_comes_to_its_end(
         side.publish(msgspec.structs.replace(destination, timeout_seconds=10.0), pipe)  # the longest
     for n in range(50):
         side.event("good", n)
-        side.event("good", n)  # as a replay upstream does
+        side.event("good", n)  # as ingest or route does after a crash
         side.event("bad", n)
         side.event("ill", n)
         side.event("gone", n)

@@ -13,8 +13,9 @@ import pytest
 from scripts.demo.twins import RATE
 from scripts.local.ports import free_base
 from scripts.local.process_marks import kill, side_processes
-from scripts.local.twins.place import TWINS_PORTS, Twins
+from scripts.local.twins.place import Twins
 from tests.harness.command_line import without_settings
+from tests.harness.twins_ports import TWINS_PORTS
 
 pytestmark = [pytest.mark.proof, pytest.mark.timeout(3_600)]
 

@@ -7,9 +7,12 @@ from pathlib import Path
 import msgspec
 import pytest
 import yaml
+from pydantic_settings import BaseSettings
 
 from pipelines.control.deploy.settings import DeploySettings
 from pipelines.data.collect.settings import CollectSettings
+from pipelines.management.api.settings import ApiSettings
+from pipelines.management.console.settings import ConsoleSettings
 from scripts.dashboard.alerts import ALERTS
 from scripts.local.side import Side
 from scripts.settings_page import PAGE, page
@@ -26,6 +29,7 @@ pytestmark = pytest.mark.unit
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / ".github").rglob("*.md")])
+SHARED = SideSettings.model_fields
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 
 _FENCE = re.compile(r"(?ms)^ *(```|~~~).*?^ *\1")
@@ -110,7 +114,7 @@ def test_every_field_of_a_document_is_described() -> None:
 
 
 def test_every_setting_of_the_deployer_is_described() -> None:
-    page = (ROOT / "docs" / "control.md").read_text().partition("\n## Settings")[2].partition("\n## ")[0]
+    page = (ROOT / "docs" / "releases.md").read_text().partition("\n## Settings")[2].partition("\n## ")[0]
     named = set(re.findall(r"`HIFI_(\w+)`", page))
     assert {name.upper() for name in DeploySettings.model_fields} <= named
 
@@ -158,17 +162,33 @@ def test_the_table_of_topics_is_that_of_the_code() -> None:
         assert readers - {METERING_NODE} <= set(re.findall(r"\w+", read)), spec.name
 
 
+def defaults(settings: type[BaseSettings]) -> dict[str, str]:
+    """By variable, the default as a table shows it; of those that a class of settings does not share."""
+    own = {name: each.default for name, each in settings.model_fields.items() if name not in SHARED}
+    return {f"HIFI_{name.upper()}": shown(default) for name, default in own.items()}
+
+
+def shown(default: object) -> str:
+    if default in (None, ""):
+        return "none"
+    return f"`{default:g}`" if isinstance(default, float) else f"`{default}`"
+
+
 def test_the_table_of_collects_settings_has_each_with_its_default() -> None:
-    rows = table_rows("collect.md", "Settings")
-    own = {
-        f"HIFI_{name.upper()}": field.default
-        for name, field in CollectSettings.model_fields.items()
-        if name not in SideSettings.model_fields
-    }
+    rows, own = table_rows("collect.md", "Settings"), defaults(CollectSettings)
     assert set(rows) == set(own)
     for variable, default in own.items():
-        shown = f"{default:g}" if isinstance(default, float) else str(default)
-        assert ("none" if default is None else f"`{shown}`") in rows[variable][0], variable
+        assert default in rows[variable][0], variable
+
+
+@pytest.mark.parametrize(("heading", "settings"), [("Settings", ApiSettings), ("Console", ConsoleSettings)])
+def test_every_setting_of_management_is_described_with_its_default(
+    heading: str, settings: type[BaseSettings]
+) -> None:
+    rows, own = table_rows("management.md", heading), defaults(settings)
+    assert set(own) <= set(rows)
+    for variable, default in own.items():
+        assert default in rows[variable][0], variable
 
 
 def test_the_page_of_settings_is_that_of_the_code() -> None:

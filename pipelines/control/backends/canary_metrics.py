@@ -29,8 +29,8 @@ def changed_events(metrics: str) -> float:
 def proof(metrics: str) -> Proof:
     """The outcome of the canary's events since it began.
 
-    Of each pipe the fewest arrived: an event proves a side once it came through every pipe. Events that were
-    acknowledged a while ago and have not arrived count as refused.
+    Of each pipe the fewest arrived: an event proves a side once it came through every pipe. An event that is
+    missing at several pipes counts at each.
     """
     found = _values_by_pipe(metrics)
     arrived = found[CanaryMetric.ARRIVED + _TOTAL]
@@ -42,7 +42,7 @@ def proof(metrics: str) -> Proof:
         arrived=int(min(arrived.values(), default=0)),
         changed=int(sum(changed.values())),
         doubled=int(sum(doubled.values())),
-        refused=int(sum(missing.values())),
+        missing=int(sum(missing.values())),
         examples=tuple(
             f"{pipe}: {count:.0f} events {what}"
             for what, counts in words.items()

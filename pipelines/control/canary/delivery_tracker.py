@@ -1,10 +1,12 @@
 """Tracks which events were sent, acknowledged, delivered, or are missing. No I/O; time is an argument."""
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
+
+from shared.runtime.percentiles import percentile_95
 
 _LAG_MS: Final = 60_000
 _DONE_MS: Final = 10 * 60_000
@@ -84,7 +86,7 @@ class DeliveryTracker:
     def p95(self, now_ms: int) -> int | None:
         """p95 from sending to arrival, ms, over all pipes in the last minute; None without arrivals."""
         self._drop_old_lags(now_ms)
-        return _nearest_rank([lag for _, lag in self._lags], 95) if self._lags else None
+        return percentile_95([lag for _, lag in self._lags]) if self._lags else None
 
     def _drop_old_lags(self, now_ms: int) -> None:
         while self._lags and self._lags[0][0] < now_ms - _LAG_MS:
@@ -99,7 +101,3 @@ class DeliveryTracker:
     def _kept_ms(self, event: _Event) -> int:
         done = event.acknowledged_ms is None or self._everywhere(event)
         return max(_DONE_MS, self._missing_ms) if done else _GONE_MS
-
-
-def _nearest_rank(values: Sequence[int], percent: int) -> int:
-    return sorted(values)[-(-len(values) * percent // 100) - 1]

@@ -97,14 +97,20 @@ class Proof(Struct, frozen=True, kw_only=True):
     """Those that arrived with other bytes."""
 
     refused: int = 0
-    """Those that the side did not take, or that became dead letters or went to quarantine."""
+    """Those that the side did not take."""
+
+    missing: int = 0
+    """Those that the side acknowledged and that have not arrived for so long that they count as faults."""
 
     examples: Sequence[str] = ()
     """Faults of some of the events, in words."""
 
 
 class Rating(Struct, frozen=True, kw_only=True):
-    """The result of a load test."""
+    """The result of a load test of a release: the events that a side made of that load, each second.
+
+    Not the highest rate that it can hold, which `hifi bench` searches.
+    """
 
     version: str
     events_per_second: float
@@ -163,7 +169,7 @@ class Remains(Struct, frozen=True, kw_only=True):
 
 
 class Backend(Protocol):
-    """Two sides and the edge before them. Every method raises BackendError."""
+    """Two sides and the edge before them. Every method but `stability` may raise BackendError."""
 
     def sides(self) -> tuple[str, str]:
         """Their names."""

@@ -112,8 +112,9 @@ def health_of(backend: Backend, release: Release, side: str) -> Stability:
 
     Of the target, only what happened since its code was started: alarms about the version before it, which
     may be the bad one that this release replaces, stay open for up to an hour. Nor does it count how it did
-    with its first traffic, which the verdict judges as that of a version that still compiles. If nothing is
-    known of it, it keeps all traffic all the same: the other side is parked.
+    with its first traffic, which the verdict judges as that of a version that still compiles.
+
+    In PARK a target of whose health nothing is known counts as calm: it has all the traffic in any case.
     """
     if not needs_health(release, side):
         return CALM

@@ -120,7 +120,7 @@ class Provisioner:
         self._say(current)
 
     def compute_anew(self) -> None:
-        """Keep nothing of what was computed; the next look publishes the same all the same."""
+        """Forget all memoised results; the next look computes them again and publishes the same records."""
         for each in (self._ramping, self._opened, self._compared, self._newest):
             each.forget()
         self._computed_ms = self._clock()

@@ -85,7 +85,8 @@ class TransmitSettings(SparkSettings):
     memory_seconds: float = Field(
         180.0,
         gt=0,
-        description="How long deliveries are remembered, so that a replay upstream sends nothing twice.",
+        description="How long deliveries are remembered, so that what ingest or route repeats after a crash "
+        "is not sent twice.",
     )
     memory_entries: int = Field(
         2_000_000,

@@ -211,8 +211,8 @@ class Worker:
 
         At first without a timeout: without receipts it would send events twice, without configuration not at
         all. Later only in the first task of a query's run, and if Spark retries a task: another process may
-        have delivered just before. A replay upstream concerns older deliveries, which the tail has read long
-        since.
+        have delivered just before. What ingest or route repeats after a crash was delivered earlier, and the
+        tail has read that long since.
         """
         while not (self._table.wait(5.0) and self._tail.wait(5.0)):
             _log.warning("waiting for Kafka: configuration or receipts not read to the end yet")
@@ -224,7 +224,7 @@ class Worker:
         is_other_run = self._run_of != former
         wait_seconds = self._settings.memory_wait_seconds
         if (is_other_run or _tried_before()) and not self._tail.catch_up(wait_seconds):
-            _log.warning("latest receipts not read in time: a replay may send some events twice")
+            _log.warning("latest receipts not read in time: some events may be sent twice")
 
     def _task(self) -> Task:
         answers: queue.SimpleQueue[SettledEvents] = queue.SimpleQueue()

@@ -9,6 +9,7 @@ from pipelines.management.console import formatting
 from pipelines.management.console.observe_client import ObserveClient, RefusedError, UnreachableError
 from shared.contracts.alarms import Alarm, QuietWindow
 from shared.contracts.destination_health import DestinationHealth
+from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import DayCard, DayMark, MinuteFigures, MinuteMark, Now
 from shared.contracts.skew import FieldSkew
 from shared.contracts.timeline import Timeline
@@ -20,7 +21,6 @@ _CHANGING_MINUTES: Final = 15
 """Older minutes seldom change, so they are polled at the slow rate."""
 
 _SLOW_MS: Final = 60_000
-_MINUTE_MS: Final = 60_000
 
 _log = get_logger(__name__)
 
@@ -60,7 +60,7 @@ class Snapshot:
     @property
     def last_minute(self) -> int:
         """The epoch minute of the snapshot."""
-        return self.at_ms // _MINUTE_MS
+        return self.at_ms // MINUTE_MS
 
     @property
     def first_minute(self) -> int:
@@ -89,7 +89,7 @@ async def fetch_snapshot(client: ObserveClient, view: View, before: Snapshot | N
         UnreachableError: if observe does not answer a request, but for that of the timeline.
         RefusedError: if observe does not know the tenant.
     """
-    last = now_ms // _MINUTE_MS
+    last = now_ms // MINUTE_MS
     slow = before is None or now_ms - before.slow_ms >= _SLOW_MS
     first = last - view.hours * 60 + 1
     today = formatting.day_of(last)

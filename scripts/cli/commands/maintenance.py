@@ -23,7 +23,8 @@ GROUP = typer.Typer(no_args_is_help=True)
 def maintenance() -> None:
     """Say that brokers or machines of the side are being patched, so that releases and ramps wait.
 
-    `hifi scale` adds workers meanwhile and drains none; KEDA and the Cluster Autoscaler act at once.
+    `hifi scale` adds workers meanwhile, and drains some only with --force; KEDA and the Cluster Autoscaler
+    act at once.
     """
 
 

@@ -75,7 +75,10 @@ def remove_member(
     server: Server = None,
     data: SideFolder = None,
 ) -> None:
-    """Remove a member; requests of it are refused from then on. Tokens that it made go on working."""
+    """Remove a member; requests of it are refused from then on.
+
+    Tokens and invitations that it made live on unless --revoke is given.
+    """
     made = Members(api_at(server, data), tenant).remove(member, revoke=revoke)
     out().print(f"{escape(printable(member))} [green]removed[/]")
     _say_made(made)

@@ -23,15 +23,18 @@ def scale(
         int, typer.Option("--workers", min=1, max=len(WORKERS), help="Number of Spark workers.")
     ],
     force: Annotated[
-        bool, typer.Option("--force", help="Drain though the side is not stable, or others act on it.")
+        bool,
+        typer.Option(
+            "--force", help="Drain though the side is not stable, or a release or maintenance is under way."
+        ),
     ] = False,
     data: Data = DATA_DEFAULT,
 ) -> None:
     """Add Spark workers to the local side, or drain some, while it delivers.
 
-    Maintenance and ramp-ups wait meanwhile, and lag alarms stay quiet. Workers are drained only while the
-    side is stable and no one else acts on it; otherwise it says what it would have to wait for, and ends with
-    status 1.
+    Releases, ramp-ups and maintenance wait meanwhile, and lag alarms stay quiet. Workers are drained only
+    while the side is stable and no release or maintenance is under way; otherwise it says what it would have
+    to wait for, and ends with status 1.
     """
     side, progress = Side.load(data), Progress(Console())
     stop_signals_interrupt()

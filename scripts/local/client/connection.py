@@ -5,10 +5,9 @@ import socket
 from collections.abc import Sequence
 from pathlib import Path
 
-from scripts.local.side import REACH, Side
+from scripts.local.side import Side
 from scripts.local.twins.place import Twins, are_twins
 from shared.contracts.bootstrap import IAM
-from shared.contracts.egress_policy import EgressPolicy
 from shared.runtime.errors import OperatorError
 
 
@@ -29,22 +28,6 @@ def side_bootstrap(data: Path) -> str:
             f"the side is not running: no broker answers at {bootstrap}; start it with `hifi up`"
         )
     return bootstrap
-
-
-def side_reach() -> EgressPolicy:
-    """Addresses that the side may dial: from the environment if it names the brokers, else a local side's.
-
-    Raises:
-        NotRunningError: if the settings in the environment are invalid.
-    """
-    if not os.environ.get("HIFI_BOOTSTRAP"):
-        return REACH
-    from shared.runtime.settings import SideSettings  # noqa: PLC0415 - a quarter of a command's imports
-
-    try:
-        return SideSettings().egress  # type: ignore[call-arg]  # from the environment
-    except ValueError as error:
-        raise NotRunningError(f"settings HIFI_* in the environment are invalid: {error}") from error
 
 
 def collect_url(data: Path) -> str:

@@ -18,7 +18,7 @@ from scripts.local.kafka import brokers
 from scripts.local.process_marks import OF_SIDE
 from scripts.local.side import DEFAULT_PARTITIONS, Side
 from shared.contracts.topics import topic_specs
-from shared.kafka.admin import ensure_topics, wait_for_brokers, wait_in_sync
+from shared.kafka.admin import ensure_topics, wait_for_brokers
 
 _STOP_SECONDS = 30
 
@@ -81,20 +81,6 @@ class Cluster:
         process = self._running.pop(broker)
         process.kill()
         process.wait()
-
-    def kill_all(self) -> None:
-        """SIGKILL the brokers that run: nothing that they have is needed any more."""
-        for broker in tuple(self._running):
-            self.kill(broker)
-
-    def wait_healthy(self, seconds: float = 180.0) -> None:
-        """Wait until all brokers answer and all replicas are in sync.
-
-        Raises:
-            AdminError: if that takes longer.
-        """
-        wait_for_brokers(self.bootstrap, seconds=seconds)
-        wait_in_sync(self.bootstrap, seconds)
 
     def stop(self) -> None:
         """End all brokers: SIGTERM, then SIGKILL to those that take too long."""

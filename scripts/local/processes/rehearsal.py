@@ -20,7 +20,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from scripts.local.addresses import HOST
 from scripts.local.warmup.receiver import WarmUpReceiver
-from scripts.local.warmup.warmup import WARM_P95_MS, own_documents, percentile_95
+from scripts.local.warmup.warmup import WARM_P95_MS, own_documents
 from shared.contracts.documents import WARM_UP
 from shared.contracts.envelope import MINUTE_MS, CollectedItem, collected_item, encode_items
 from shared.contracts.headers import RECEIVED, SOURCE, TENANT
@@ -31,6 +31,7 @@ from shared.kafka.config_topic import publish
 from shared.kafka.producer import logging_client, producer_config
 from shared.runtime.clock import wall_clock
 from shared.runtime.logging import get_logger
+from shared.runtime.percentiles import percentile_95
 from shared.runtime.settings import SparkSettings
 from shared.spark.application import Build
 

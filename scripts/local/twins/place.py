@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from scripts.local.addresses import HOST, PORTS
+from scripts.local.addresses import HOST
 from scripts.local.data_folder import check_twins_folder
 from scripts.local.folders import Folders
 from scripts.local.processes.profile import SideProfile
@@ -25,9 +25,7 @@ _FIRST_SIDE: Final = 10
 """Ports of the first side, counted from the edge's first."""
 
 _BETWEEN: Final = 25
-
-TWINS_PORTS: Final = _FIRST_SIDE + _BETWEEN + PORTS
-"""Number of ports from the first to the last one of twins; some between are not used."""
+"""From the first port of one side to that of the other."""
 
 
 class NoTwinsError(OperatorError):

@@ -29,6 +29,7 @@ from shared.kafka.config_topic import publish
 from shared.kafka.consumer_lag import stuck_hop, topic_ends
 from shared.kafka.errors import kafka_errors_explained
 from shared.runtime.errors import OperatorError
+from shared.runtime.percentiles import percentile_95
 
 _NAME: Final = "hifi-warm-up"
 _KEY: Final = "hifi-warm-up-key"
@@ -134,12 +135,6 @@ def warm(elapsed: float, lags_ms: Sequence[int]) -> bool:
     if elapsed < _LEAST_SECONDS or not lags_ms:
         return False
     return percentile_95(lags_ms) < WARM_P95_MS
-
-
-def percentile_95(values: Sequence[int]) -> int:
-    """The nearest-rank 95th percentile of at least one value."""
-    ranked = sorted(values)
-    return ranked[max(0, -(-len(ranked) * 95 // 100) - 1)]
 
 
 async def _warm_up(side: Side, say: Say, limits: WarmUpLimits) -> int:

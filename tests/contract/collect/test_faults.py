@@ -12,6 +12,7 @@ from tests.contract.collect.collected import Collected
 from tests.contract.collect.conftest import Start
 from tests.contract.collect.load import Load
 from tests.contract.collect.process import BATCH, EVENT, KEY, CollectProcess, encoded, event
+from tests.harness.broker_faults import wait_healthy
 from tests.harness.service_process import HOST
 from tests.harness.waiting import eventually
 
@@ -100,7 +101,7 @@ def test_with_one_of_three_brokers_gone_it_goes_on(
             eventually(lambda: len(load.acknowledged) > acknowledged + 2000, seconds=60)
         finally:
             brokers.start(3)
-            brokers.wait_healthy()
+            wait_healthy(brokers)
     assert load.acknowledged <= collected.ids()
 
 
@@ -122,7 +123,7 @@ def test_with_two_of_three_brokers_gone_it_says_503_until_they_return(
         finally:
             brokers.start(2)
             brokers.start(3)
-            brokers.wait_healthy()
+            wait_healthy(brokers)
         eventually(lambda: len(load.acknowledged) > acknowledged + 500, seconds=60)
         assert process.ready()
     assert set(load.statuses) == {202, 503}
@@ -146,7 +147,7 @@ def test_no_request_outlives_the_ack_timeout_by_much(start: Start, brokers: Clus
     finally:
         brokers.start(1)
         brokers.start(2)
-        brokers.wait_healthy()
+        wait_healthy(brokers)
     eventually(lambda: process.post(encoded(event())).status == 202, seconds=60)
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import yaml
 
-from shared.contracts.document_items import change_of
 from shared.contracts.documents import CANARY, Source, sealed
 from shared.dynamodb.document_table import DocumentTable
 from tests.contract.management.api_process import running_api
 from tests.harness.command_line import Done, Hifi, HifiProcess
+from tests.harness.document_changes import change_of
 from tests.harness.topics import Topics
 
 DOCUMENTS = """\

@@ -17,11 +17,11 @@ from shared.contracts.document_items import (
     StoredDocument,
     VersionConflictError,
     WriteKeyTakenError,
-    change_of,
 )
 from shared.contracts.documents import Destination, Source
 from shared.dynamodb.client import StoreError, dynamodb_client
 from shared.dynamodb.document_table import DocumentTable
+from tests.harness.document_changes import change_of
 
 TENANTS = ("acme", "zoo")
 NAMES = ("a", "a.b", "b")

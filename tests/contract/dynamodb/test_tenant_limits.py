@@ -5,10 +5,11 @@ from threading import Barrier
 
 import pytest
 
-from shared.contracts.document_items import Change, DocumentKey, change_of
+from shared.contracts.document_items import Change, DocumentKey
 from shared.contracts.documents import Destination
 from shared.contracts.tenant_limits import TenantFullError, TenantLimits
 from shared.dynamodb.document_table import DocumentTable
+from tests.harness.document_changes import change_of
 
 WRITERS = 6
 MOST = 3

@@ -7,9 +7,10 @@ import pytest
 
 from pipelines.management.api import intent
 from pipelines.management.api.problems import ProblemError
-from shared.contracts.document_items import WriteKeyTakenError, change_of
+from shared.contracts.document_items import WriteKeyTakenError
 from shared.contracts.documents import Source
 from shared.dynamodb.document_table import DocumentTable
+from tests.harness.document_changes import change_of
 
 WRITERS = 6
 

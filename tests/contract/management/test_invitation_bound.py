@@ -10,8 +10,9 @@ from pipelines.management.api.rights.callers import Person
 from pipelines.management.api.rights.invitation_items import InvitationItems
 from pipelines.management.api.rights.member_store import MemberStore
 from pipelines.management.api.rights.teams import MOST_INVITATIONS, Invitation, TeamError
-from pipelines.management.api.rights.tokens import DAY_MS, digest
+from pipelines.management.api.rights.tokens import digest
 from shared.contracts.api_answers.access import Role
+from shared.contracts.envelope import DAY_MS
 from shared.contracts.member_items import INVITATION_IDS, INVITATIONS, MEMBERS, TENANTS
 from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.item_store import ItemStore

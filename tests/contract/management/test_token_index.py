@@ -8,8 +8,9 @@ import pytest
 
 from pipelines.management.api.rights.token_index import BESIDE_MS, MIGRATION, MIGRATIONS
 from pipelines.management.api.rights.token_store import MOST_TOKENS, TokensFullError, TokenStore
-from pipelines.management.api.rights.tokens import DAY_MS, TOKENS, Token, digest, new_token
+from pipelines.management.api.rights.tokens import TOKENS, Token, digest, new_token
 from shared.contracts.api_answers.access import Role
+from shared.contracts.envelope import DAY_MS
 from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.item_store import ItemStore
 from tests.harness.recorded_store import RecordedStore, recorded_store

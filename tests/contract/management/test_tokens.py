@@ -12,9 +12,10 @@ import boto3
 import pytest
 
 from pipelines.management.api.rights.token_store import MOST_FORGOTTEN, MOST_TOKENS, TokenStore
-from pipelines.management.api.rights.tokens import DAY_MS, new_token
+from pipelines.management.api.rights.tokens import new_token
 from shared.contracts.api_answers.access import Role
 from shared.contracts.documents import OWN_TENANTS
+from shared.contracts.envelope import DAY_MS
 from tests.contract.management.api_process import NEW, START_SECONDS, ApiProcess, destination
 from tests.harness.waiting import eventually, free_port
 

@@ -11,6 +11,7 @@ from tests.conftest import delete_records
 from tests.contract.observe.conftest import Start
 from tests.contract.observe.minutes import day_of, ids, recent, settled
 from tests.contract.observe.side import Side
+from tests.harness.broker_faults import wait_healthy
 from tests.harness.local_aws import local_aws
 from tests.harness.observe_process import ObserveProcess
 from tests.harness.waiting import eventually
@@ -94,7 +95,7 @@ def test_brokers_that_go_and_come_back_are_waited_for(topics: str, brokers: Clus
     finally:
         for number in (1, 2, 3):
             brokers.start(number)
-        brokers.wait_healthy()
+        wait_healthy(brokers)
     side.whole(ids(5, 9), minute, "p")
     side.read()
     side.audit()

@@ -1,10 +1,11 @@
 """A tenant that goes on writing holds up nothing of the others."""
 
 from pipelines.control.provision.catalogue_reader import CatalogueReader
-from shared.contracts.document_items import StoredDocument, change_of
+from shared.contracts.document_items import StoredDocument
 from shared.contracts.documents import Destination
 from shared.dynamodb.document_table import DocumentTable
 from tests.contract.provision.conftest import TABLE
+from tests.harness.document_changes import change_of
 
 BUSY, QUIET = "busy", "quiet"
 

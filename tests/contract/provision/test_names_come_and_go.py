@@ -6,7 +6,7 @@ from confluent_kafka import Message
 from pipelines.control.provision.key_usage import KeyUsageWriter
 from pipelines.control.provision.status import Judged
 from pipelines.control.provision.status_writer import StatusWriter
-from shared.contracts.document_items import KEPT_MS, Change, DocumentKey, StoredDocument, change_of
+from shared.contracts.document_items import KEPT_MS, Change, DocumentKey, StoredDocument
 from shared.contracts.document_status import DocumentStatus, State, status_partition
 from shared.contracts.documents import Destination, topic_key
 from shared.contracts.key_usage import STORED_MS, KeyUse, encode, partition
@@ -14,6 +14,7 @@ from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.item_store import ItemStore
 from tests.contract.provision.conftest import TABLE
 from tests.contract.provision.model_sides import Side
+from tests.harness.document_changes import change_of
 
 A_DAY = 6
 STEP_MS = KEPT_MS // A_DAY

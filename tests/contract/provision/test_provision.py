@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from pipelines.control.provision.publisher import FencedError, FencedPublisher
-from shared.contracts.document_items import Change, DocumentKey, change_of
+from shared.contracts.document_items import Change, DocumentKey
 from shared.contracts.documents import (
     CANARY,
     LIVE_SECONDS,
@@ -29,6 +29,7 @@ from shared.dynamodb.document_table import DocumentTable
 from shared.kafka.config_topic import config_table
 from tests.contract.provision.conftest import TABLE, Start
 from tests.harness.config_node import every_node
+from tests.harness.document_changes import change_of
 from tests.harness.provision_process import START_SECONDS, ProvisionProcess
 from tests.harness.topics import Topics
 from tests.harness.waiting import eventually, free_port

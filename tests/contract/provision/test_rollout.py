@@ -10,7 +10,6 @@ from uuid import uuid4
 import pytest
 from confluent_kafka import Message
 
-from shared.contracts.document_items import change_of
 from shared.contracts.document_status import DocumentStatus, State, document_and_side, status_partition
 from shared.contracts.documents import Document, Pipe, decode_entry
 from shared.contracts.rollout_plan import Rollout
@@ -20,6 +19,7 @@ from shared.dynamodb.item_store import ItemStore
 from shared.dynamodb.rollout_store import RolloutStore
 from shared.kafka.config_topic import config_table
 from tests.contract.management.api_process import ApiProcess
+from tests.harness.document_changes import change_of
 from tests.harness.provision_process import START_SECONDS, ProvisionProcess
 from tests.harness.scripted_observe import Figures, ScriptedObserve, scripted_observe
 from tests.harness.topics import Topics

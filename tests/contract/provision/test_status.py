@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from shared.contracts.document_items import Change, change_of
+from shared.contracts.document_items import Change
 from shared.contracts.document_status import DocumentStatus, State, document_and_side, status_partition
 from shared.contracts.documents import LIVE_SECONDS, Destination, Document, Pipe, Source
 from shared.contracts.side_weights import LOCAL
@@ -15,6 +15,7 @@ from shared.dynamodb.item_store import ItemStore
 from shared.runtime.clock import wall_clock
 from tests.contract.provision.conftest import TABLE, Start
 from tests.harness.config_node import ConfigNode
+from tests.harness.document_changes import change_of
 from tests.harness.topics import Topics
 from tests.harness.waiting import eventually
 

@@ -1,22 +1,21 @@
 """Whether a proof, a rating or a drained side is good enough, in words. Pure."""
 
 from collections.abc import Mapping
-from typing import Final
 
 from pipelines.control.deploy.backend import Proof, Rating, Remains
+from shared.contracts.envelope import DAY_MS
 from shared.contracts.topology import CHAIN_GROUPS
-
-_DAY_MS: Final = 86_400_000
 
 
 def disproof(proof: Proof) -> str:
-    """Faults of a proof's events (changed, doubled or refused), in words; empty if there are none so far."""
+    """Faults of a proof's events, in words: changed, doubled, refused or missing; empty without any."""
     wrong = [
         f"{count:,} {what}"
         for count, what in (
             (proof.changed, "arrived with other bytes"),
             (proof.doubled, "arrived twice"),
             (proof.refused, "were refused"),
+            (proof.missing, "have not arrived"),
         )
         if count
     ]
@@ -28,12 +27,12 @@ def disproof(proof: Proof) -> str:
 
 def spoils(proof: Proof) -> bool:
     """Whether what the version processed has to be processed again: its events arrive changed, or nowhere."""
-    return bool(proof.changed or proof.refused)
+    return bool(proof.changed or proof.refused or proof.missing)
 
 
 def old(rating: Rating | None, version: str, days: float, now_ms: int) -> bool:
     """Whether a load test is missing, of another version, or older than `days`."""
-    return rating is None or rating.version != version or now_ms - rating.at_ms > days * _DAY_MS
+    return rating is None or rating.version != version or now_ms - rating.at_ms > days * DAY_MS
 
 
 def weaker(rating: Rating, former: Rating | None, least: float) -> str:

@@ -1,11 +1,12 @@
 """The burn-rate alarm: slow events use up the day's error budget too fast. Pure.
 
 The promise is three nines a day, so the error budget is 0.1 % of its minutes: 1.44 of 1,440 may be spent. The
-burn rate of a window is the share of its minutes that are spent, divided by 0.1 %. An alarm needs the rate in
-a long window, so that it matters, and in a short one, so that it is still going on: "Multiwindow,
-Multi-Burn-Rate Alerts", The Site Reliability Workbook, chapter 5 (Google, 2018). Rates and windows are from
-there. Because the budget is for a day and not a month, one spent minute is a burn rate of 16.7 in an hour:
-the first spent minute raises the fast alarm, the third in six hours the slow one.
+burn rate of a window is the share of its minutes that are slow (`Counts.slow`), divided by 0.1 %. A minute
+with a loss is spent too; it has an alarm of its own. This alarm needs the rate in a long window, so that it
+matters, and in a short one, so that it is still going on: "Multiwindow, Multi-Burn-Rate Alerts", The Site
+Reliability Workbook, chapter 5 (Google, 2018). Rates and windows are from there. Because the budget is for a
+day and not a month, one slow minute is a burn rate of 16.7 in an hour: the first slow minute raises the fast
+alarm, the third in six hours the slow one.
 """
 
 from collections.abc import Iterator, Sequence
@@ -71,11 +72,11 @@ def _rate(slow: Sequence[MinuteCard], end: int, minutes: int) -> float:
 
 
 def _text(slow: Sequence[MinuteCard], end: int, window: Window) -> str:
-    spent = [card for card in slow if end - window.long < card.minute]
-    worst = min(spent, key=lambda card: card.sli if card.sli is not None else 1.0)
+    shown = [card for card in slow if end - window.long < card.minute]
+    worst = min(shown, key=lambda card: card.sli if card.sli is not None else 1.0)
     return (
-        f"{counted(len(spent), 'minute')} of the last {window.long} with less than {percent(GOOD_SHARE)} "
+        f"{counted(len(shown), 'minute')} of the last {window.long} with less than {percent(GOOD_SHARE)} "
         f"good deliveries, {_rate(slow, end, window.long):.1f} times what three nines a day allow: "
-        f"{listed(moment(card.minute) for card in reversed(spent))}; "
+        f"{listed(moment(card.minute) for card in reversed(shown))}; "
         f"the worst had {cut(100 * (worst.sli or 0.0), 2)} %"
     )

@@ -8,13 +8,13 @@ import msgspec
 
 from shared.contracts.alarms import Alarm, AlarmKind, QuietWindow
 from shared.contracts.diamond.activities import Activity, Actor, shown_activity
+from shared.contracts.envelope import DAY_MS
 from shared.contracts.scorecard import ALL_TENANTS
 from shared.contracts.timeline import ActivitySpan
 
-_DAY_MS: Final = 24 * 60 * 60_000
 LONGEST_DAYS: Final = 30
 FURTHEST_DAYS: Final = 3_650
-_FURTHEST_MS: Final = FURTHEST_DAYS * _DAY_MS
+_FURTHEST_MS: Final = FURTHEST_DAYS * DAY_MS
 _REASON_CHARACTERS: Final = 300
 
 
@@ -57,7 +57,7 @@ def validated(window: QuietWindow, now_ms: int) -> QuietWindow:
         raise WindowError("until_ms", "is not after from_ms; give a later time, epoch milliseconds")
     if window.until_ms <= now_ms:
         raise WindowError("until_ms", "is over already; give a later time, epoch milliseconds")
-    if window.until_ms - window.from_ms > LONGEST_DAYS * _DAY_MS:
+    if window.until_ms - window.from_ms > LONGEST_DAYS * DAY_MS:
         raise WindowError("until_ms", f"is more than {LONGEST_DAYS} days after from_ms; give an earlier time")
     digest = hashlib.sha256(msgspec.msgpack.encode(msgspec.structs.replace(window, id="")))
     return msgspec.structs.replace(window, id=digest.hexdigest()[:12])

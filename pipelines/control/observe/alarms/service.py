@@ -18,6 +18,7 @@ from pipelines.control.observe.alarms.settings import AlarmSettings
 from pipelines.control.observe.dynamodb import Store
 from shared.contracts.alarms import Alarm, AlarmKind, QuietWindow
 from shared.contracts.documents import Catalogue
+from shared.contracts.envelope import DAY_MS, HOUR_MS
 from shared.contracts.scorecard import ALL_TENANTS
 from shared.contracts.secrets import secret_name
 from shared.kafka.config_topic import config_table
@@ -28,8 +29,6 @@ from shared.runtime.secret_stores import store_for
 from shared.runtime.secrets import SecretTable
 
 _log = get_logger(__name__)
-_DAY_MS: Final = 24 * 60 * 60_000
-_HOUR_MS: Final = 60 * 60_000
 MOST_KEPT: Final = 5_000
 """Most resolved alarms that are listed."""
 
@@ -72,7 +71,7 @@ class Alarms:
         self._timing = _timing(settings)
         known = receivers(settings, catalogue, secrets, clock)
         self._operators = [name for name in (SNS, WEBHOOK) if name in known]
-        give_up_ms = int(settings.alarm_give_up_hours * _HOUR_MS)
+        give_up_ms = int(settings.alarm_give_up_hours * HOUR_MS)
         self._notifier = Notifier(known, self._accepted.append, clock, give_up_ms)
 
     def restore(self) -> None:
@@ -180,7 +179,7 @@ class Alarms:
         replaced = [each.alarm for key, each in before.items() if after[key].alarm.id != each.alarm.id]
         ended = [key for key, each in after.items() if _long_over(each, self._timing, now_ms)]
         past = [*self._past, *replaced, *(after.pop(key).alarm for key in ended)]
-        oldest = now_ms - KEPT_DAYS * _DAY_MS
+        oldest = now_ms - KEPT_DAYS * DAY_MS
         self._past = tuple(alarm for alarm in past if (alarm.resolved_ms or now_ms) > oldest)[-MOST_KEPT:]
         self._tracked = after
 

@@ -108,7 +108,9 @@ _SILENT: Final = frozenset({*ConnectionFailure, "timeout", "breaker_open", "bad_
 
 
 def customer_remedy(reason: str) -> Remedy | None:
-    """Cause and fix of a permanent failure; None if it is not theirs or not permanent.
+    """Cause and fix of a failure that the customer can repair, whether hifi goes on trying or not.
+
+    None for all others, and for connections that fail: see `connection_remedy`.
 
     Args:
         reason: such as `404 refused` or `- transform_failed`.

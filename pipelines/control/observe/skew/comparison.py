@@ -7,11 +7,11 @@ from msgspec import Struct
 
 from pipelines.control.observe.alarms.formatting import listed, percent
 from pipelines.control.observe.skew.distributions import Part, bars, median, parts, psi
+from shared.contracts.envelope import HOUR_MS
 from shared.contracts.field_counts import FieldCounts, summed
 from shared.contracts.skew import FieldSkew, SkewState
 from shared.contracts.watches import WatchKind
 
-HOUR_MS: Final = 3_600_000
 _NOTHING: Final = FieldCounts()
 
 

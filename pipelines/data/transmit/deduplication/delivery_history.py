@@ -20,7 +20,7 @@ class DeliveryHistory:
     Only *delivered* events are recorded: the receipt of a retry may have been written when the retry record
     was not, and dropping the event then would lose it.
 
-    Why a replay doubles at most one micro-batch: a micro-batch ends when its receipts are acknowledged, and
+    Why a crash doubles at most one micro-batch: a micro-batch ends when its receipts are acknowledged, and
     the next one begins after that. So after any crash the topic has all deliveries of finished micro-batches,
     and a worker reads them all before it first sends. Only those in flight are missing.
     """

@@ -20,8 +20,9 @@ from pipelines.management.api.rights.teams import (
     with_role,
     without,
 )
-from pipelines.management.api.rights.tokens import DAY_MS, TOKENS, Token, digest, new_token
+from pipelines.management.api.rights.tokens import TOKENS, Token, digest, new_token
 from shared.contracts.api_answers.access import Role
+from shared.contracts.envelope import DAY_MS
 from shared.contracts.member_items import MEMBERS, TENANTS, memberships_partition
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.item_store import ItemStore

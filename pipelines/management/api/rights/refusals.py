@@ -4,7 +4,8 @@ import threading
 from collections.abc import Hashable
 from typing import Final
 
-_MINUTE_MS: Final = 60_000
+from shared.contracts.envelope import MINUTE_MS
+
 _EACH: Final = 16
 """So many are noted one by one; then each time when they have doubled."""
 
@@ -28,7 +29,7 @@ class Refusals:
             at_ms: epoch milliseconds.
         """
         with self._lock:
-            self._begin(at_ms // _MINUTE_MS)
+            self._begin(at_ms // MINUTE_MS)
             if reason not in self._counts and len(self._counts) >= _MOST:
                 return None
             first, before = self._counts.get(reason, (at_ms, 0))

@@ -10,7 +10,8 @@ from typing import Final
 from msgspec import Struct
 
 from pipelines.management.api.rights.tenant_ids import is_id, sort_key
-from pipelines.management.api.rights.tokens import DAY_MS, TOKENS, Token
+from pipelines.management.api.rights.tokens import TOKENS, Token
+from shared.contracts.envelope import DAY_MS
 from shared.dynamodb.item_store import ItemStore
 
 PLACES: Final = "token_ids#"

@@ -5,12 +5,12 @@ import secrets
 from typing import Final
 
 from shared.contracts.api_answers.access import Role, TokenView
+from shared.contracts.envelope import DAY_MS
 
 TOKENS: Final = "tokens#"
 PREFIX: Final = "hifi_"
 _BYTES: Final = 32
 _SHOWN: Final = 4
-DAY_MS: Final = 86_400_000
 
 
 class Token(TokenView, frozen=True, kw_only=True):

@@ -20,7 +20,8 @@ _STATES: Final = {
 }
 _FINDINGS: Final = {Finding.GOOD: "kept", Finding.EARLY: "missed", Finding.BAD: "far"}
 _SIDES: Final = (
-    "Side", "State", amount("Traffic"), "Version", amount("Unread"), amount("Retries"), "Rating", "Seen, UTC",
+    "Side", "State", amount("Traffic"), "Version", amount("Unread"), amount("Retries"), "Load test",
+    "Seen, UTC",
 )  # fmt: skip
 
 

@@ -12,9 +12,9 @@ from pipelines.management.console.panels.base import empty, minute_map, pickable
 from pipelines.management.console.panels.cards import day_card, minute_card
 from pipelines.management.console.panels.heatmap import day_key, day_map, spent_minutes
 from pipelines.management.console.poller import View
+from shared.contracts.envelope import MINUTE_MS
 from shared.runtime.clock import Clock
 
-_MINUTE_MS: Final = 60_000
 _CLOSE: Final = "flat no-caps dense data-testid=close"
 _NOTHING: Final = Markup()
 
@@ -81,7 +81,7 @@ class Details:
         first = formatting.first_minute(day)
         card = await self._client.day(self._view.tenant, day)
         marks = await self._client.marks(self._view.tenant, day)
-        last = self._clock() // _MINUTE_MS
+        last = self._clock() // MINUTE_MS
         return _Shown(
             body=day_card(card),
             map=joined(day_map(marks, first, last), day_key(marks, first, last)),

@@ -18,13 +18,14 @@ import pytest
 from scripts.local.addresses import HOST
 from scripts.local.ports import free_base
 from scripts.local.side import LIGHT
-from scripts.local.twins.place import TWINS_PORTS, Twins
+from scripts.local.twins.place import Twins
 from scripts.local.twins.programs import haproxy, haproxy_command
 from scripts.local.twins.runtime_api import HaproxyError, RuntimeApi
 from scripts.local.twins.traffic import LocalTraffic, NotTakingError, PinnedTenant
 from shared.contracts.documents import SEALED_PREFIX, key_digest
 from shared.contracts.side_weights import WrongWeightsError
 from tests.harness.edge_traffic import EdgeTraffic
+from tests.harness.twins_ports import TWINS_PORTS
 from tests.harness.waiting import eventually
 
 pytestmark = pytest.mark.skipif(haproxy() is None, reason="haproxy is not installed: scripts/setup.sh edge")

@@ -13,9 +13,10 @@ from pipelines.control.deploy.backend import BackendError
 from scripts.local.ports import free_base
 from scripts.local.processes.programs import COLLECT
 from scripts.local.twins.backend import LocalBackend
-from scripts.local.twins.place import TWINS_PORTS, Twins
+from scripts.local.twins.place import Twins
 from tests.contract.local.own_program import SLEEPER, supervised
 from tests.harness.session_priority import has_autogroups, priority
+from tests.harness.twins_ports import TWINS_PORTS
 
 NORMAL, LOW = 0, 5
 SECONDS = 5.0

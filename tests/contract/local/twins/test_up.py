@@ -19,12 +19,13 @@ from scripts.local.processes.spark_programs import SPARK
 from scripts.local.processes.supervisor import Supervisor
 from scripts.local.progress import Progress
 from scripts.local.twins import up
-from scripts.local.twins.place import TWINS_PORTS, Twins
+from scripts.local.twins.place import Twins
 from scripts.local.twins.programs import DEPLOY
 from scripts.local.twins.up import EDGE, start_twins
 from tests.contract.local.own_program import SLEEPER, supervised
 from tests.harness.http_server import QuietHandler, http_served
 from tests.harness.session_priority import has_autogroups, priority
+from tests.harness.twins_ports import TWINS_PORTS
 
 DRIVER = """
 import os, pathlib, sys, time

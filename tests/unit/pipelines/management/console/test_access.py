@@ -119,7 +119,7 @@ def test_signing_in_leads_nowhere_but_to_the_pages(path: str) -> None:
 
 
 def test_tokens_are_not_taken_in_the_clear_outside_of_loopback() -> None:
-    given = {"bootstrap": "x:1", "api": "http://127.0.0.1:8096", "host": "0.0.0.0"}
+    given = {"api": "http://127.0.0.1:8096", "host": "0.0.0.0"}
     with pytest.raises(ValidationError, match="HIFI_PUBLIC_URL"):
         ConsoleSettings.model_validate(given)
     assert ConsoleSettings.model_validate(given | {"public_url": "https://c.example"}).tls

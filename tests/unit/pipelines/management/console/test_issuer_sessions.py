@@ -157,7 +157,7 @@ def test_strangers_who_begin_many_sign_ins_do_not_end_those_of_others(issuer: Is
     ],
 )
 def test_wrong_settings_of_the_issuer_are_named_and_no_secret_is(more: dict[str, str], said: str) -> None:
-    given = {"bootstrap": "x:1", "api": "http://127.0.0.1:8096", "oidc_client_secret": "hidden-secret"}
+    given = {"api": "http://127.0.0.1:8096", "oidc_client_secret": "hidden-secret"}
     with pytest.raises(ValidationError, match=said) as caught:
         ConsoleSettings.model_validate(given | more)
     assert "hidden-secret" not in str(caught.value)

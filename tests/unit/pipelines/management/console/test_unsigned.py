@@ -15,9 +15,7 @@ AWAY = "http://127.0.0.1:9"
 
 @pytest.fixture(scope="module")
 def console() -> TestClient:
-    settings = ConsoleSettings.model_validate(
-        {"bootstrap": "x:1", "api": AWAY, "public_url": "https://console.example.com"}
-    )
+    settings = ConsoleSettings.model_validate({"api": AWAY, "public_url": "https://console.example.com"})
     pollers = Pollers(ObserveClient(AWAY, 1), 5, lambda: 0)
     app = create_app(settings, pollers, ApiClient(AWAY, 1), lambda: 0)
     return TestClient(app, base_url="https://console.example.com", follow_redirects=False)

@@ -51,7 +51,7 @@ def test_a_lowered_session_gets_a_third_of_what_another_one_gets(spinning: Seque
     assert share(spinning) == pytest.approx(1, abs=0.3)
 
 
-def test_a_session_that_has_ended_is_left_alone() -> None:
+def test_lowering_or_restoring_a_session_that_has_ended_raises_nothing() -> None:
     process = subprocess.Popen([sys.executable, "-c", ""], start_new_session=True)
     process.wait()
     lower_session(process.pid)

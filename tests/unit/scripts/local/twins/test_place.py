@@ -8,7 +8,8 @@ import pytest
 
 from scripts.local.addresses import DEFAULT_PORT
 from scripts.local.side import LIGHT, Code, NoSideError, Side
-from scripts.local.twins.place import TWINS_PORTS, NoTwinsError, Twins, are_twins
+from scripts.local.twins.place import NoTwinsError, Twins, are_twins
+from tests.harness.twins_ports import TWINS_PORTS
 
 
 def test_no_two_of_twins_and_a_plain_side_share_a_port(tmp_path: Path) -> None:

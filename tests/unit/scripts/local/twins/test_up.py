@@ -13,10 +13,11 @@ from scripts.local.processes.profile import SideProfile
 from scripts.local.processes.supervisor import Supervisor
 from scripts.local.progress import Progress
 from scripts.local.side import Side
-from scripts.local.twins.place import TWINS_PORTS, Twins
+from scripts.local.twins.place import Twins
 from scripts.local.twins.traffic import PinnedTenant, State
 from scripts.local.twins.up import described_twins, start_twins, twins_up
 from scripts.local.up import UpError
+from tests.harness.twins_ports import TWINS_PORTS
 
 ALL_BLUE = {"blue": 100, "green": 0}
 

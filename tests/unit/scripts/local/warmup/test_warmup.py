@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from scripts.local.ports import free_base
 from scripts.local.side import Side
 from scripts.local.warmup import warmup
-from scripts.local.warmup.warmup import WarmUpError, WarmUpLimits, documents, percentile_95, warm, warm_up
+from scripts.local.warmup.warmup import WarmUpError, WarmUpLimits, documents, warm, warm_up
 from shared.contracts.topics import Topic
 from shared.kafka.consumer_lag import CHAIN, stuck_hop
+from shared.runtime.percentiles import percentile_95
 
 
 @pytest.mark.parametrize(

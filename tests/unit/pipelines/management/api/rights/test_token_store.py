@@ -15,8 +15,9 @@ from pipelines.management.api.rights.token_store import (
     TokenStore,
     write_first_token,
 )
-from pipelines.management.api.rights.tokens import DAY_MS, TOKENS, Token, new_token
+from pipelines.management.api.rights.tokens import TOKENS, Token, new_token
 from shared.contracts.api_answers.access import Role
+from shared.contracts.envelope import DAY_MS
 from shared.dynamodb.client import StoreError
 
 NOW = 10 * DAY_MS
