@@ -17,6 +17,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from shared.contracts.egress_policy import EgressPolicy, Kind, why_refused
 from shared.runtime.bounded_connector import BoundedConnector
+from shared.runtime.dns_cache import CachingResolver
 from shared.runtime.fair_share import FairShare
 
 LINE_BYTES: Final = 8190
@@ -30,7 +31,6 @@ _RECEIVE_BYTES: Final = 32 * 1024
 nothing but interim ones (25 bytes each) takes 20 to 35 times its bytes as objects; by default it
 is 256 KiB."""
 
-_DNS_SECONDS: Final = 30
 _KEEP_ALIVE_SECONDS: Final = 30.0
 
 MOST_IDLE: Final = 1_000
@@ -64,12 +64,13 @@ def open_session(
         resolver: resolves names; the system's if None. The caller closes one that it passes.
         idle: most connections that are kept beside these for later requests, over all destinations.
     """
+    guarded = GuardedResolver(resolver or aiohttp.ThreadedResolver(), egress)
     connector = BoundedConnector(
         idle,
         limit=connections,
-        resolver=GuardedResolver(resolver or aiohttp.ThreadedResolver(), egress),
+        resolver=CachingResolver(guarded, SENDER.get, asyncio.get_running_loop().time),
         socket_factory=functools.partial(guarded_socket, egress),
-        ttl_dns_cache=_DNS_SECONDS,
+        use_dns_cache=False,  # aiohttp's would look up for all tenants in the task of the first
         keepalive_timeout=_KEEP_ALIVE_SECONDS,
     )
     return aiohttp.ClientSession(

@@ -2,7 +2,7 @@
 
 JMESPath always ends, but perhaps after too long: `[@,@]` doubles its input, so sixty of them in a pipe make
 2^60 values. Operations that can multiply (selections, joined texts, flattened arrays) cost as many steps as
-their result is large; each visit of a node of the tree costs one step.
+their result is large, spent before it takes memory; each visit of a node of the tree costs one step.
 """
 
 import math
@@ -18,8 +18,10 @@ from shared.transformation import lossless_json
 from shared.transformation.step_budget import StepBudget, TooManyStepsError
 
 _STEP_CHARACTERS: Final = 16
-"""Characters of text that cost one step."""
+"""Characters of text, or of a number's text, that cost one step."""
 
+_STEP_BITS: Final = 53
+"""Bits of an integer that cost one step: about _STEP_CHARACTERS digits."""
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
@@ -37,7 +39,7 @@ class _TreeBudget(StepBudget):
     """A budget that can also be charged for a tree of values."""
 
     def spend_for(self, value: Any) -> None:
-        """Spend a step for each value in a tree, counting shared parts twice, and more for long texts.
+        """Spend a step for each value in a tree, counting shared parts twice, and more for long ones.
 
         Raises:
             TooManyStepsError: before the walk gets longer than that.
@@ -55,6 +57,10 @@ class _TreeBudget(StepBudget):
                 left += item.values()
             elif kind is list:
                 left += item
+            elif kind is int:
+                self.left -= item.bit_length() // _STEP_BITS
+            elif kind is lossless_json.ExactFloat:
+                self.left -= len(item.text) // _STEP_CHARACTERS
             elif kind is float and not math.isfinite(item):
                 raise NoJsonError("a number beyond all numbers")
             elif kind is _Expression:
@@ -134,10 +140,24 @@ class _Interpreter(TreeInterpreter):  # type: ignore[misc]  # the library has no
         return self._charged(super().visit_multi_select_dict(node, value))
 
     def visit_flatten(self, node: Node, value: Any) -> Any:
-        return self._charged_by_length(super().visit_flatten(node, value))
+        """As the library, which would build the whole array before its length could be charged."""
+        base = self.visit(node["children"][0], value)
+        if not isinstance(base, list):
+            return None
+        self._account.spend(sum(len(each) or 1 if isinstance(each, list) else 1 for each in base))
+        flat: list[Any] = []
+        for each in base:
+            if isinstance(each, list):
+                flat.extend(each)
+            else:
+                flat.append(each)
+        return flat
 
     def visit_slice(self, node: Node, value: Any) -> Any:
-        return self._charged_by_length(super().visit_slice(node, value))
+        result = super().visit_slice(node, value)  # at most as long as the array that is there already
+        if result is not None:
+            self._account.spend(len(result))
+        return result
 
     def visit_comparator(self, node: Node, value: Any) -> Any:
         """As the library, but null for the order of a text and a number, which it would raise for."""
@@ -152,11 +172,6 @@ class _Interpreter(TreeInterpreter):  # type: ignore[misc]  # the library has no
 
     def _charged(self, result: Any) -> Any:
         self._account.spend_for(result)
-        return result
-
-    def _charged_by_length(self, result: Any) -> Any:
-        if result is not None:
-            self._account.spend(len(result))
         return result
 
 

@@ -17,6 +17,7 @@ from shared.contracts import headers as h
 from shared.contracts.documents import CANARY
 from shared.contracts.egress_policy import EgressPolicy
 from shared.contracts.topics import Topic
+from shared.runtime.dns_cache import SECONDS
 from shared.runtime.egress import RefusedAddressError, guarded_socket
 from tests.contract.transmit_rig import Rig, receipts, records
 from tests.harness.scripted_server import reply
@@ -222,7 +223,7 @@ def test_a_name_that_turns_to_an_inner_address_later_is_refused_then(names: Rig)
     names.pipe("p1", "/", options={"url": url})
     (receipt,) = receipts(names.deliver(flat_batch([row(1)])))
     assert receipt.result == "delivered"
-    names.forget_names()
+    names.let_pass(SECONDS)
     assert "cloud metadata" in reason(names.deliver(flat_batch([row(2)])))
     assert names.dialled == ["127.0.0.1"]
 

@@ -202,15 +202,6 @@ class Rig:
     async def _let_pass(self, seconds: float) -> None:
         self._passed += seconds
 
-    def forget_names(self) -> None:
-        """Make transmit resolve every name again."""
-        self._near.run(self._forget_names())
-
-    async def _forget_names(self) -> None:
-        connector = self.session.connector
-        assert isinstance(connector, aiohttp.TCPConnector)
-        connector.clear_dns_cache()
-
     def settled(self, holds: Callable[[], bool], seconds: float = AMPLE) -> None:
         """Wait for a condition that the loops bring about; fail if it does not hold in time."""
         until = time.monotonic() + seconds

@@ -18,6 +18,9 @@ from tests.harness.local_aws import REGION, client, local_aws
 from tests.harness.scripted_server import reply
 from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
+REQUEST_BYTES = 5 * 1024 * 1024
+"""Most that PutRecords takes of data and partition keys together."""
+
 CODES = {429: "ProvisionedThroughputExceededException", 503: "InternalFailure"}
 
 
@@ -55,6 +58,8 @@ class Stream(HttpFar):
             return self.failure
         request = msgspec.json.decode(asked.body)
         self.largest_batch = max(self.largest_batch, len(request["Records"]))
+        if sum(map(_size, request["Records"])) > REQUEST_BYTES:
+            return reply(400, body='{"__type": "InvalidArgumentException"}')
         judged = [self.status_of(_event(each["Data"])["id"]) for each in request["Records"]]
         request["Records"] = [
             r for r, status in zip(request["Records"], judged, strict=True) if status == 200
@@ -83,6 +88,10 @@ class Stream(HttpFar):
 
     def received(self) -> list[str]:
         return [msgspec.json.decode(each["Data"])["id"] for each in self.records()]
+
+
+def _size(record: dict[str, str]) -> int:
+    return len(base64.b64decode(record["Data"])) + len(record["PartitionKey"].encode())
 
 
 def _event(data: str) -> dict[str, Any]:
@@ -118,6 +127,14 @@ def test_a_request_holds_no_more_than_put_records_takes(far: Stream, rig: Rig) -
     assert {receipt.result for receipt in receipts(rows)} == {"delivered"}
     assert len(far.received()) == 1_100
     assert far.largest_batch == 500
+
+
+def test_texts_that_grow_as_json_fit_into_requests(far: Stream, rig: Rig) -> None:
+    rig.lead("p1", "kinesis", far.options(), max_bytes=8 * 1024 * 1024, timeout_seconds=2 * AMPLE)
+    rows = [row(n, value=b'"' * 400_000, content_type="text/plain") for n in range(10)]
+    settled = rig.deliver(flat_batch(rows), deadline=2 * AMPLE)
+    assert {receipt.result for receipt in receipts(settled)} == {"delivered"}
+    assert sorted(far.received()) == sorted(f"e{n}" for n in range(10))
 
 
 def test_throttled_records_alone_wait_with_the_services_word_for_it(far: Stream, rig: Rig) -> None:

@@ -3,13 +3,15 @@
 import asyncio
 import socket
 import threading
+from asyncio import StreamReader, StreamWriter
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from aiohttp.abc import ResolveResult
 
-from shared.runtime.egress import SENDER, FairResolver
+from shared.contracts.egress_policy import EgressPolicy
+from shared.runtime.egress import SENDER, FairResolver, open_session
 
 THREADS = 4
 WAIT_SECONDS = 60
@@ -55,3 +57,37 @@ def test_another_tenants_name_is_resolved_while_look_ups_that_were_given_up_go_o
 
     (found,) = asyncio.run(run())
     assert found["host"] == "127.0.0.1"
+
+
+async def _accept(_: StreamReader, writer: StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
+    writer.close()
+
+
+def test_a_request_does_not_wait_for_another_tenants_look_up_of_the_same_host(
+    silent: threading.Event,
+) -> None:
+    async def run() -> int:
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS))
+        resolver = FairResolver(THREADS)
+        server = await asyncio.start_server(_accept, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+
+        async def send(tenant: str, host: str) -> int:
+            SENDER.set(tenant)
+            async with session.post(f"http://{host}:{port}/", data=b"x") as response:
+                return response.status
+
+        async with server, open_session(100, EgressPolicy(loopback=True), resolver) as session:
+            first = [f"n{number}.dead.example" for number in range(THREADS // 2)]
+            waiting = [asyncio.create_task(send("a", host)) for host in [*first, "hooks.example"]]
+            await asyncio.wait(waiting, timeout=0.2)
+            assert not any(task.done() for task in waiting)
+            try:
+                return await asyncio.wait_for(send("b", "hooks.example"), WAIT_SECONDS / 2)
+            finally:
+                silent.set()
+                await asyncio.gather(*waiting)
+                await resolver.close()
+
+    assert asyncio.run(run()) == 204

@@ -3,6 +3,7 @@
 import copy
 import json
 import time
+import tracemalloc
 from contextlib import suppress
 from typing import Any
 
@@ -201,6 +202,39 @@ def test_an_expression_that_does_much_ends_soon(expression: str, value: bytes) -
     with suppress(TransformError):
         shaped(expression, value=value)
     assert time.thread_time() - began < most_seconds()
+
+
+ONES = json.dumps([1] * 5_000, separators=(",", ":")).encode()
+LONG_FRACTION = b"0.%b" % (b"1" * 100_000)
+SELECTED_OFTEN = "[" + ",".join(["data"] * 1_500) + "]"
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        (f"map(&`[{','.join(['1'] * 4_000)}]`, data)[]", ONES),
+        (f"map(&`{'1' * 4_000}`, data)", ONES),
+        (SELECTED_OFTEN, LONG_FRACTION),
+        (f"to_string({SELECTED_OFTEN})", LONG_FRACTION),
+    ],
+    ids=["flattened", "integers", "fractions", "fractions in a text"],
+)
+def test_what_multiplies_is_charged_before_it_takes_memory(expression: str, value: bytes) -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(TransformError, match="takes more than"):
+            shaped(expression, value=value)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 20_000_000
+
+
+def test_flattening_many_empty_arrays_again_and_again_is_stopped() -> None:
+    value = json.dumps([[]] * 150_000, separators=(",", ":")).encode()
+    assert data("data[]", value) == "[]"
+    with pytest.raises(TransformError, match="takes more than"):
+        shaped(f"[{','.join(['length(data[])'] * 100)}]", value=value)
 
 
 def test_steps_are_counted_and_not_timed_so_that_a_second_try_ends_the_same() -> None:

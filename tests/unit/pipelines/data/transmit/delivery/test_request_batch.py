@@ -55,3 +55,19 @@ def test_halves_are_never_empty_and_lose_nothing(given_events: list[Event]) -> N
 def test_size_of_json_data_is_never_underestimated(data: bytes) -> None:
     one = event(value=b'"' + data.hex().encode() + b'"')
     assert len(structured(one)) + 1 <= size_of(one)
+
+
+CONTROLS = "".join(map(chr, range(0x20)))
+
+
+@given(
+    st.text(st.sampled_from(f'a"\\{CONTROLS}\x7f\u20ac'), min_size=1, max_size=500).map(str.encode)
+    | st.binary(min_size=1, max_size=500),
+    st.sampled_from(["text/plain", "image/png"]),
+)
+def test_size_of_other_data_is_never_underestimated_however_it_grows_as_json(
+    data: bytes, content_type: str
+) -> None:
+    one = event(value=data, content_type=content_type)
+    written = len(structured(one)) + 1
+    assert written <= size_of(one) <= written + 12
