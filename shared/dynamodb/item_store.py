@@ -56,13 +56,7 @@ class ItemStore(Generic[T]):
         """
         asked = self.revised(partition, sort, item, revision)["Put"]
         del asked["TableName"]
-        try:
-            self._call("put_item", **asked)
-        except StoreError as error:
-            if isinstance(error.__cause__, ClientError) and error_code(error.__cause__) == _CONFLICT:
-                return self._is_there(asked["Item"])
-            raise
-        return True
+        return self._taken("put_item", **asked) or self._is_there(asked["Item"])
 
     def _is_there(self, row: Mapping[str, Any]) -> bool:
         key = row_key(row[TENANT]["S"], row[DOCUMENT]["S"])
@@ -88,6 +82,19 @@ class ItemStore(Generic[T]):
     def delete(self, partition: str, sort: str) -> None:
         """Delete an item; nothing if it is not there."""
         self._call("delete_item", Key=row_key(partition, sort))
+
+    def delete_after(self, partition: str, sort: str, revision: int) -> bool:
+        """Delete an item at a revision, 0 if `put` wrote it; False if it is at another one.
+
+        True also if it is not there, as after a request that lost its answer.
+        """
+        condition: dict[str, Any] = {"ConditionExpression": f"attribute_not_exists({_REVISION})"}
+        if revision:
+            condition = {
+                "ConditionExpression": f"attribute_not_exists({TENANT}) OR {_REVISION} = :r",
+                "ExpressionAttributeValues": {":r": {"N": str(revision)}},
+            }
+        return self._taken("delete_item", Key=row_key(partition, sort), **condition)
 
     def removed(self, partition: str, sort: str, *, there: bool = False) -> dict[str, Any]:
         """The deletion of `delete`, as an item of a transaction; with `there` it fails on a missing item."""
@@ -167,6 +174,16 @@ class ItemStore(Generic[T]):
 
     def _read(self, row: Mapping[str, Any]) -> T:
         return self._decoder.decode(row[_ITEM]["S"])
+
+    def _taken(self, operation: str, **asked: Any) -> bool:
+        """Whether the condition of a write held."""
+        try:
+            self._call(operation, **asked)
+        except StoreError as error:
+            if isinstance(error.__cause__, ClientError) and error_code(error.__cause__) == _CONFLICT:
+                return False
+            raise
+        return True
 
     def _call(self, operation: str, **asked: Any) -> Any:
         try:
