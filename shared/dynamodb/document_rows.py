@@ -37,6 +37,11 @@ _decoder = msgspec.json.Decoder(Document)
 class UnreadableDocumentError(StoreError):
     """The table answers, but a version of a document in it is none that this version of hifi knows."""
 
+    def __init__(self, tenant: str, key: DocumentKey, version: int, cause: Exception) -> None:
+        named = f"{key} version {version} of tenant {tenant}"
+        super().__init__(f"{named} cannot be read: {cause}; write it anew, or upgrade hifi")
+        self.named = named
+
 
 def row_key(partition: str, sort: str) -> dict[str, Any]:
     """A row's primary key."""
@@ -87,10 +92,7 @@ def stored(tenant: str, row: Mapping[str, Any], key: DocumentKey | None = None) 
     try:
         document = _decoder.decode(spec["S"]) if spec else None
     except msgspec.MsgspecError as error:
-        named = f"{key} version {version} of tenant {tenant}"
-        raise UnreadableDocumentError(
-            f"{named} cannot be read: {error}; write it anew, or upgrade hifi"
-        ) from error
+        raise UnreadableDocumentError(tenant, key, version, error) from error
     return StoredDocument(
         tenant=tenant,
         key=key,

@@ -107,11 +107,14 @@ class Provisioner:
             return
         if now_ms - self._computed_ms >= _ANEW_MS:
             self._forget_deletions(now_ms)
+            self._reader.retry_unreadable()
             self.compute_anew()
         current = self._current()
-        found = self._compared(current, topic.entries)
+        unread = self._reader.unread
+        found = self._compared(current, topic.entries, unread)
         records = due(found, self._force, self._published_ms, self._began_ms, now_ms)
-        last = {} if topic.complete or not completes(found, records) else COMPLETE
+        # Of unread tenants it may lack something: a pipe without which nodes would lose events.
+        last = {} if topic.complete or unread or not completes(found, records) else COMPLETE
         if records or last:
             self._publish({**records, **last})
             self._note(found, records, now_ms)

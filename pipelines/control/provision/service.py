@@ -178,7 +178,8 @@ class Provision:
             return False
         self._reader.refresh()
         topic = self._topic.view
-        if not (topic.complete and is_whole(wanted(self._reader.documents, topic.entries), topic.entries)):
+        needed = wanted(self._reader.documents, topic.entries, self._reader.unread)
+        if not (topic.complete and is_whole(needed, topic.entries)):
             return False
         self._reader = CatalogueReader(self._table)  # what it read is not needed any more
         return True

@@ -16,11 +16,10 @@ from shared.contracts.documents import Pipe
 from shared.contracts.rollout_plan import Rollout
 from shared.contracts.rollouts import RolloutAction, RolloutCard, RolloutPhase, RolloutState, state_key
 from shared.dynamodb.activity_register import ActivityRegister
-from shared.dynamodb.client import dynamodb_client
-from shared.dynamodb.document_rows import row_key
 from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.rollout_store import RolloutStore
 from tests.contract.provision.conftest import TABLE
+from tests.contract.provision.later_version import rewrite
 
 NOW_MS = 1_000_000
 PLAN = Rollout(steps=[1, 10, 100])
@@ -57,15 +56,6 @@ class Rig:
         assert found is not None
         Rollouts(self.store, lambda: NOW_MS).request(found, action)
 
-    def spoil(self) -> None:
-        """Another version of hifi writes the pipe, and this one cannot read it."""
-        dynamodb_client(self.endpoint).update_item(
-            TableName=TABLE,
-            Key=row_key(self.tenant, str(self.document)),
-            UpdateExpression="SET spec = :spec",
-            ExpressionAttributeValues={":spec": {"S": '{"kind":"pipe","of":"a later version"}'}},
-        )
-
     def state(self) -> RolloutState | None:
         return self.store.state(self.tenant, "p")
 
@@ -90,10 +80,10 @@ def test_a_request_stands_while_the_provisioner_has_not_read_the_pipe_yet(
     assert found is not None and found.state is phase
 
 
-def test_a_request_stands_while_the_pipe_cannot_be_read(rig: Rig) -> None:
+def test_a_request_stands_while_the_pipe_cannot_be_read(rig: Rig, endpoint: str) -> None:
     rig.write()
     rig.ask(RolloutAction.PAUSE)
-    rig.spoil()
+    rewrite(endpoint, rig.tenant, rig.document)
     for _ in range(3):
         rig.decider.decide({})
     assert rig.state() is not None
