@@ -151,6 +151,20 @@ class ItemStore(Generic[T]):
         """Every item of a partition with its sort key."""
         return [(row[DOCUMENT]["S"], self._read(row)) for row in self._rows(partition, prefix)]
 
+    def revisions(self, partition: str) -> list[tuple[str, T | None, int]]:
+        """Every item of a partition with its sort key and its revision, 0 if `put` wrote it.
+
+        None is an item that this version cannot read: it may be written over, by one who owns it.
+        """
+        found: list[tuple[str, T | None, int]] = []
+        for row in self._rows(partition, ""):
+            try:
+                item = self._read(row)
+            except (KeyError, ValueError):
+                item = None
+            found.append((row[DOCUMENT]["S"], item, int(row.get(_REVISION, {"N": "0"})["N"])))
+        return found
+
     def readable(self, partition: str) -> tuple[list[tuple[str, T]], list[str]]:
         """Items of a partition with their sort keys, and the sort keys of unreadable ones.
 

@@ -161,8 +161,8 @@ class Provisioner:
         at, entries, used = self._reader.version, self._topic.view.entries, self._nodes.usage(self._clock())
         if self._said is not None and self._said[1] is entries and self._said[::2] == (at, used):
             return
-        self._statuses.write(judged(current, entries, self._topic.offset, used))
-        self._said = (at, entries, used)
+        written = self._statuses.write(judged(current, entries, self._topic.offset, used))
+        self._said = (at, entries, used) if written else None
 
     def _adopt_once(self) -> None:
         """Take over a side that published its documents before there was a table."""
