@@ -34,6 +34,15 @@ _NOT_THERE: Final[Mapping[str, Any]] = {"ConditionExpression": f"attribute_not_e
 _decoder = msgspec.json.Decoder(Document)
 
 
+class UnreadableDocumentError(StoreError):
+    """The table answers, but a version of a document in it is none that this version of hifi knows."""
+
+    def __init__(self, tenant: str, key: DocumentKey, version: int, cause: Exception) -> None:
+        named = f"{key} version {version} of tenant {tenant}"
+        super().__init__(f"{named} cannot be read: {cause}; write it anew, or upgrade hifi")
+        self.named = named
+
+
 def row_key(partition: str, sort: str) -> dict[str, Any]:
     """A row's primary key."""
     return {TENANT: {"S": partition}, DOCUMENT: {"S": sort}}
@@ -75,15 +84,15 @@ def stored(tenant: str, row: Mapping[str, Any], key: DocumentKey | None = None) 
     """The version in a row; `key` names its document if the row is one of the history.
 
     Raises:
-        StoreError: if its document is none that this version of hifi knows. Left out, it would be deleted.
+        UnreadableDocumentError: if its document is none that this version of hifi knows. Left out, it would
+            be deleted.
     """
     key, version = key or _key(row), int(row[VERSION]["N"])
     spec = row.get(_SPEC)
     try:
         document = _decoder.decode(spec["S"]) if spec else None
     except msgspec.MsgspecError as error:
-        named = f"{key} version {version} of tenant {tenant}"
-        raise StoreError(f"{named} cannot be read: {error}; write it anew, or upgrade hifi") from error
+        raise UnreadableDocumentError(tenant, key, version, error) from error
     return StoredDocument(
         tenant=tenant,
         key=key,

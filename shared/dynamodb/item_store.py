@@ -56,13 +56,7 @@ class ItemStore(Generic[T]):
         """
         asked = self.revised(partition, sort, item, revision)["Put"]
         del asked["TableName"]
-        try:
-            self._call("put_item", **asked)
-        except StoreError as error:
-            if isinstance(error.__cause__, ClientError) and error_code(error.__cause__) == _CONFLICT:
-                return self._is_there(asked["Item"])
-            raise
-        return True
+        return self._taken("put_item", **asked) or self._is_there(asked["Item"])
 
     def _is_there(self, row: Mapping[str, Any]) -> bool:
         key = row_key(row[TENANT]["S"], row[DOCUMENT]["S"])
@@ -88,6 +82,19 @@ class ItemStore(Generic[T]):
     def delete(self, partition: str, sort: str) -> None:
         """Delete an item; nothing if it is not there."""
         self._call("delete_item", Key=row_key(partition, sort))
+
+    def delete_after(self, partition: str, sort: str, revision: int) -> bool:
+        """Delete an item at a revision, 0 if `put` wrote it; False if it is at another one.
+
+        True also if it is not there, as after a request that lost its answer.
+        """
+        condition: dict[str, Any] = {"ConditionExpression": f"attribute_not_exists({_REVISION})"}
+        if revision:
+            condition = {
+                "ConditionExpression": f"attribute_not_exists({TENANT}) OR {_REVISION} = :r",
+                "ExpressionAttributeValues": {":r": {"N": str(revision)}},
+            }
+        return self._taken("delete_item", Key=row_key(partition, sort), **condition)
 
     def removed(self, partition: str, sort: str, *, there: bool = False) -> dict[str, Any]:
         """The deletion of `delete`, as an item of a transaction; with `there` it fails on a missing item."""
@@ -144,6 +151,20 @@ class ItemStore(Generic[T]):
         """Every item of a partition with its sort key."""
         return [(row[DOCUMENT]["S"], self._read(row)) for row in self._rows(partition, prefix)]
 
+    def revisions(self, partition: str) -> list[tuple[str, T | None, int]]:
+        """Every item of a partition with its sort key and its revision, 0 if `put` wrote it.
+
+        None is an item that this version cannot read: it may be written over, by one who owns it.
+        """
+        found: list[tuple[str, T | None, int]] = []
+        for row in self._rows(partition, ""):
+            try:
+                item = self._read(row)
+            except (KeyError, ValueError):
+                item = None
+            found.append((row[DOCUMENT]["S"], item, int(row.get(_REVISION, {"N": "0"})["N"])))
+        return found
+
     def readable(self, partition: str) -> tuple[list[tuple[str, T]], list[str]]:
         """Items of a partition with their sort keys, and the sort keys of unreadable ones.
 
@@ -167,6 +188,16 @@ class ItemStore(Generic[T]):
 
     def _read(self, row: Mapping[str, Any]) -> T:
         return self._decoder.decode(row[_ITEM]["S"])
+
+    def _taken(self, operation: str, **asked: Any) -> bool:
+        """Whether the condition of a write held."""
+        try:
+            self._call(operation, **asked)
+        except StoreError as error:
+            if isinstance(error.__cause__, ClientError) and error_code(error.__cause__) == _CONFLICT:
+                return False
+            raise
+        return True
 
     def _call(self, operation: str, **asked: Any) -> Any:
         try:

@@ -65,9 +65,10 @@ class RolloutStore:
         items = [self._states.revised(ROLLOUTS, key, following, state.revision), *guards]
         return following if self._states.transact(items) else None
 
-    def forget(self, key: str) -> None:
-        """Delete a state and its cards."""
-        self._states.delete(ROLLOUTS, key)
+    def forget(self, key: str, state: RolloutState) -> None:
+        """Delete a state as it was read, and its cards; nothing if another write came since."""
+        if not self._states.delete_after(ROLLOUTS, key, state.revision):
+            return
         for sort, _ in self._cards.all(ROLLOUT_CARDS, f"{key}/"):
             self._cards.delete(ROLLOUT_CARDS, sort)
 

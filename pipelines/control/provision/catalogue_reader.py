@@ -1,13 +1,28 @@
 """The customers' documents in memory, read again where a tenant's catalogue has moved on."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from shared.contracts.document_items import StoredDocument
+from shared.dynamodb.document_rows import UnreadableDocumentError
 from shared.dynamodb.document_table import DocumentTable
+from shared.dynamodb.unreadable_rows import UnreadableRows
+
+
+class _Unreadable(NamedTuple):
+    at: int
+    """The version of the tenant's catalogue."""
+
+    row: str
+    """For people: the first document that could not be read."""
 
 
 class CatalogueReader:
-    """Belongs to one thread."""
+    """Belongs to one thread.
+
+    A document that this version of hifi cannot read, because a newer one wrote it through another side, holds
+    up its tenant alone: what was read of that tenant before stays, until the document is written anew.
+    """
 
     def __init__(self, table: DocumentTable) -> None:
         self._table = table
@@ -16,6 +31,10 @@ class CatalogueReader:
         self._all: Sequence[StoredDocument] | None = ()
         self._read_again: set[str] = set()
         """A query may see a part of a transaction: what moved is read once more at the next refresh."""
+
+        self._unreadable: dict[str, _Unreadable] = {}
+        self._rows = UnreadableRows("documents", "the changes of a tenant wait for a row")
+        self._unread = frozenset[str]()
 
     @property
     def version(self) -> int:
@@ -29,6 +48,11 @@ class CatalogueReader:
             self._all = tuple(each for documents in self._documents.values() for each in documents)
         return self._all
 
+    @property
+    def unread(self) -> frozenset[str]:
+        """Tenants of which nothing could be read yet. The object is replaced when they change."""
+        return self._unread
+
     def refresh(self) -> None:
         """Read what changed. A tenant's documents are as they were at one version, never half of a bundle.
 
@@ -41,13 +65,34 @@ class CatalogueReader:
         found = self._table.catalogues()
         wanted = {name: found.get(name, 0) for name in (*self._read_again, *self._moved(found))}
         while wanted:
-            read = {tenant: self._table.documents(tenant) for tenant in wanted}
+            read = self._readable(wanted)
             found = self._table.catalogues()
             self._take(wanted, read, found)
-            wanted = {name: found[name] for name in self._moved(found) if name not in self._versions}
+            known = self._versions.keys() | self._unreadable.keys()
+            wanted = {name: found[name] for name in self._moved(found) if name not in known}
+        self._rows.report([each.row for each in self._unreadable.values()])
+        unread = self._unreadable.keys() - self._documents.keys()
+        if unread != self._unread:
+            self._unread = frozenset(unread)
 
     def _moved(self, found: Mapping[str, int]) -> Sequence[str]:
-        return [name for name, at in found.items() if self._versions.get(name) != at]
+        tried = self._versions | {name: each.at for name, each in self._unreadable.items()}
+        return [name for name, at in found.items() if tried.get(name) != at]
+
+    def _readable(self, wanted: Mapping[str, int]) -> Mapping[str, Sequence[StoredDocument]]:
+        """The tenants of which every document can be read; others are not tried again at the same version."""
+        read: dict[str, Sequence[StoredDocument]] = {}
+        for tenant, at in wanted.items():
+            try:
+                read[tenant] = self._table.documents(tenant)
+            except UnreadableDocumentError as error:
+                self._unreadable[tenant] = _Unreadable(at, error.named)
+                self._read_again.discard(tenant)
+        return read
+
+    def retry_unreadable(self) -> None:
+        """Try unreadable documents again at the next refresh: a repair by hand moves no version."""
+        self._read_again |= self._unreadable.keys()
 
     def forget(self, deletions: Iterable[StoredDocument]) -> None:
         """Take deletions that are old out of the table's documents, and out of memory at the next refresh.
@@ -70,6 +115,7 @@ class CatalogueReader:
             if after.get(tenant, 0) != before[tenant]:
                 continue
             self._keep(tenant, documents)
+            self._unreadable.pop(tenant, None)
             if self._versions.get(tenant, 0) == before[tenant]:
                 self._read_again.discard(tenant)
             else:

@@ -107,11 +107,14 @@ class Provisioner:
             return
         if now_ms - self._computed_ms >= _ANEW_MS:
             self._forget_deletions(now_ms)
+            self._reader.retry_unreadable()
             self.compute_anew()
         current = self._current()
-        found = self._compared(current, topic.entries)
+        unread = self._reader.unread
+        found = self._compared(current, topic.entries, unread)
         records = due(found, self._force, self._published_ms, self._began_ms, now_ms)
-        last = {} if topic.complete or not completes(found, records) else COMPLETE
+        # Of unread tenants it may lack something: a pipe without which nodes would lose events.
+        last = {} if topic.complete or unread or not completes(found, records) else COMPLETE
         if records or last:
             self._publish({**records, **last})
             self._note(found, records, now_ms)
@@ -158,8 +161,8 @@ class Provisioner:
         at, entries, used = self._reader.version, self._topic.view.entries, self._nodes.usage(self._clock())
         if self._said is not None and self._said[1] is entries and self._said[::2] == (at, used):
             return
-        self._statuses.write(judged(current, entries, self._topic.offset, used))
-        self._said = (at, entries, used)
+        written = self._statuses.write(judged(current, entries, self._topic.offset, used))
+        self._said = (at, entries, used) if written else None
 
     def _adopt_once(self) -> None:
         """Take over a side that published its documents before there was a table."""

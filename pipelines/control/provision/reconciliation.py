@@ -1,6 +1,6 @@
 """The differences of the `config` topic from what customers want, and which may be published now. Pure."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from enum import Enum, auto
 from typing import Final
 
@@ -28,14 +28,23 @@ LIVE_MS: Final = LIVE_SECONDS * 1_000
 """For so long, what was published of a tenant keeps its new sources waiting for nodes that say nothing."""
 
 
-def wanted(stored: Iterable[StoredDocument], published: Entries) -> Entries:
+def wanted(stored: Iterable[StoredDocument], published: Entries, unread: Container[str] = ()) -> Entries:
     """The entries that the topic should hold: customers' current documents, and hifi's own as published.
 
     Before names were each tenant's own, keys had no tenant: hifi's own documents that are still under such a
     key move to their present one.
+
+    Args:
+        stored: the documents.
+        published: what the topic holds.
+        unread: tenants of which nothing can be read; what is published of them stays, as hifi's own does.
     """
-    own = {document_key(each.document): each for each in published.values() if not _customers(each)}
-    in_place = {key: each for key, each in published.items() if not _customers(each) and key in own}
+
+    def stays(each: Entry) -> bool:
+        return each.document.tenant in unread or not _customers(each)
+
+    own = {document_key(each.document): each for each in published.values() if stays(each)}
+    in_place = {key: each for key, each in published.items() if stays(each) and key in own}
     return {
         topic_key(each.tenant, each.key.kind, each.key.name): Entry(
             version=each.version, document=each.document
@@ -80,9 +89,9 @@ def difference(wanted_entries: Entries, published: Entries) -> Difference:
     )
 
 
-def compared(stored: Iterable[StoredDocument], published: Entries) -> Difference:
-    """The changes that bring the topic to the customers' current documents."""
-    return difference(wanted(stored, published), published)
+def compared(stored: Iterable[StoredDocument], published: Entries, unread: Container[str] = ()) -> Difference:
+    """The changes that bring the topic to the customers' current documents; arguments as of `wanted`."""
+    return difference(wanted(stored, published, unread), published)
 
 
 def is_whole(wanted_entries: Entries, published: Entries) -> bool:

@@ -1,12 +1,16 @@
 """Decides on the ramp-ups of all sides, one look at a time."""
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 
 from pipelines.control.provision.ramp_steps import Granted, RampSteps
 from pipelines.control.provision.rollout_decision import operated
 from pipelines.control.provision.rollout_moves import Move, moved, shown_steps
+from shared.contracts.document_items import DocumentKey, StoredDocument
 from shared.contracts.documents import Pipe
-from shared.contracts.rollouts import RolloutState
+from shared.contracts.rollouts import RolloutState, state_key, tenant_and_pipe
+from shared.dynamodb.document_reader import DocumentReader
+from shared.dynamodb.document_rows import UnreadableDocumentError
 from shared.dynamodb.rollout_store import RolloutStore
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
@@ -17,9 +21,18 @@ _log = get_logger(__name__)
 class RolloutDecider:
     """Of the process that holds the lease. Belongs to one thread; methods raise StoreError."""
 
-    def __init__(self, *, side: str, store: RolloutStore, steps: RampSteps, clock: Clock) -> None:
-        """`side` is the one that this process publishes on."""
-        self._side, self._store, self._steps, self._clock = side, store, steps, clock
+    def __init__(
+        self,
+        *,
+        side: str,
+        store: RolloutStore,
+        documents: DocumentReader,
+        steps: RampSteps,
+        clock: Clock,
+    ) -> None:
+        """`side` is the one that this process publishes on; `documents` says whether a pipe is gone."""
+        self._side, self._store, self._documents, self._steps = side, store, documents, steps
+        self._clock = clock
         self._strays: set[str] = set()
         """States without a pipe, at the last look."""
 
@@ -41,7 +54,7 @@ class RolloutDecider:
                 self._write(move)
         if rising:
             self._rise(rising, now_ms)
-        self._forget(states.keys() - pipes.keys())
+        self._forget(states, states.keys() - pipes.keys())
 
     def _rise(self, moves: Sequence[Move], now_ms: int) -> None:
         """Write steps up while each side's register has them, or that they wait."""
@@ -71,8 +84,32 @@ class RolloutDecider:
             said = {"pipe": key, "state": state.state, "share": state.share, "reason": state.reason}
             _log.info("rollout", extra=said)
 
-    def _forget(self, strays: set[str]) -> None:
-        """Delete states without a pipe, if they were so at the look before too."""
-        for key in strays & self._strays:
-            self._store.forget(key)
+    def _forget(self, states: Mapping[str, RolloutState], strays: set[str]) -> None:
+        """Delete states without a pipe, if they were so at the look before too.
+
+        The pipes are those of the provisioner's last look, which may be long ago: a pipe that was made since
+        may have been paused already.
+        """
+        again = strays & self._strays
+        for key in again - self._with_pipe(again):
+            self._store.forget(key, states[key])
         self._strays = strays
+
+    def _with_pipe(self, keys: Iterable[str]) -> set[str]:
+        """Those of the states that have a pipe in the table now, or perhaps have one."""
+        named, found = defaultdict[str, list[DocumentKey]](list), set[str]()
+        for key in keys:
+            tenant, pipe = tenant_and_pipe(key)
+            named[tenant].append(DocumentKey("pipe", pipe))
+        for tenant, pipes in named.items():
+            try:
+                there = self._documents.current(tenant, pipes).values()
+                kept = [each.key for each in there if _has_rollout(each)]
+            except UnreadableDocumentError:
+                kept = pipes
+            found.update(state_key(tenant, each.name) for each in kept)
+        return found
+
+
+def _has_rollout(each: StoredDocument) -> bool:
+    return isinstance(each.document, Pipe) and each.document.rollout is not None

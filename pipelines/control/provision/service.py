@@ -101,7 +101,7 @@ class Provision:
         return RolloutWorker(
             side=side,
             store=store,
-            decider=RolloutDecider(side=side, store=store, steps=steps, clock=clock),
+            decider=RolloutDecider(side=side, store=store, documents=self._table, steps=steps, clock=clock),
             meter=MeterClient(self._settings.observe_url),
             activities=ActivityReader(*place, side=side, clock=clock, monotonic=monotonic),
             lease=self._lease_of(DECIDER, also=steps.beat),
@@ -147,12 +147,14 @@ class Provision:
         }
 
     def _turn(self) -> None:
+        looked = False
         try:
             if not self._table_answers:
                 self._table.ensure()
                 self._table_answers = True
             if self._leads():
                 self._leading().look()
+                looked = True
                 self._keys.write()
             self._adopted = self._adopted or self._table.is_adopted(self._settings.side)
             self._whole = self._whole or (self._adopted and self._is_whole())
@@ -166,7 +168,7 @@ class Provision:
         except KafkaException as error:
             self._leader = None
             _log.warning("documents cannot be published, trying again", extra={"error": str(error)})
-        if self._leader is None:
+        if not looked:  # what the last look handed over is old by now
             self._rollouts.want(None)
         self._metrics.leader.set(self._leader is not None)
 
@@ -176,7 +178,8 @@ class Provision:
             return False
         self._reader.refresh()
         topic = self._topic.view
-        if not (topic.complete and is_whole(wanted(self._reader.documents, topic.entries), topic.entries)):
+        needed = wanted(self._reader.documents, topic.entries, self._reader.unread)
+        if not (topic.complete and is_whole(needed, topic.entries)):
             return False
         self._reader = CatalogueReader(self._table)  # what it read is not needed any more
         return True

@@ -8,7 +8,7 @@ from msgspec import Struct
 from pipelines.control.provision.reconciliation import Entries
 from shared.contracts.document_items import KEPT_MS, DocumentKey, StoredDocument
 from shared.contracts.document_status import State
-from shared.contracts.documents import LIVE_SECONDS, OWN_TENANTS, Entry, Source, same, topic_key
+from shared.contracts.documents import KINDS, LIVE_SECONDS, OWN_TENANTS, Entry, Source, same, topic_key
 from shared.contracts.heartbeats import Usage, lacking
 
 _OPENS: Final = f"a new source is opened when its pipes are in force, after {LIVE_SECONDS} s at the latest"
@@ -35,7 +35,8 @@ def judged(
         offset: of a key's newest record on the topic; -1 if none was read.
         used: by node, up to where the topic is used.
     """
-    return [_judged(each, published, offset, used) for each in stored if each.tenant not in OWN_TENANTS]
+    customers = (each for each in stored if each.tenant not in OWN_TENANTS and _is_known(each))
+    return [_judged(each, published, offset, used) for each in customers]
 
 
 def forgettable(
@@ -50,9 +51,14 @@ def forgettable(
     What a side lacks of them it deletes whether they are remembered or not: all that is not wanted.
     """
     for each in stored:
-        old = each.document is None and now_ms - each.at_ms > KEPT_MS
+        old = each.document is None and _is_known(each) and now_ms - each.at_ms > KEPT_MS
         if old and _judged(each, published, offset, used).state is State.IN_FORCE:
             yield each
+
+
+def _is_known(each: StoredDocument) -> bool:
+    """Whether this version knows its kind: deletions can be read of others, too."""
+    return each.key.kind in KINDS
 
 
 def _judged(each: StoredDocument, published: Entries, offset: Callable[[bytes], int], used: Usage) -> Judged:

@@ -14,7 +14,7 @@ from pipelines.control.provision.service import NODE, Provision
 from pipelines.control.provision.settings import ProvisionSettings
 from shared.contracts.control_table import LEASES
 from shared.contracts.rollouts import DECIDER
-from shared.dynamodb.client import dynamodb_client
+from shared.dynamodb.client import StoreError, dynamodb_client
 from shared.dynamodb.document_rows import DOCUMENT, TENANT
 from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.lease import Lease
@@ -97,6 +97,26 @@ def test_who_decides_goes_on_deciding_during_a_long_turn_of_ramp_ups(
             assert_kept(endpoint, TABLE, DECIDER)
         finally:
             over.set()
+
+
+def test_a_process_that_cannot_read_what_is_wanted_leaves_ramp_ups_to_others(
+    topics: str, endpoint: str, table: DocumentTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks, failing, client = Provisioner.look, threading.Event(), dynamodb_client(endpoint)
+
+    def look(leader: Provisioner) -> None:
+        looks(leader)
+        if failing.is_set():
+            raise StoreError("the table is throttled")
+
+    def is_held() -> bool:
+        return "Item" in client.get_item(TableName=TABLE, Key=lease_key(DECIDER), ConsistentRead=True)
+
+    monkeypatch.setattr(Provisioner, "look", look)
+    with provisioner(topics, endpoint):
+        eventually(is_held, WAIT_SECONDS, "it decides")
+        failing.set()
+        eventually(rival(endpoint, DECIDER).held, WAIT_SECONDS, "it leaves ramp-ups to the other")
 
 
 def test_a_process_that_leads_its_side_no_more_leaves_ramp_ups_to_others(

@@ -64,12 +64,18 @@ class Process:
     def __init__(self, rig: "Rig") -> None:
         self._rig, self.store = rig, WatchedStore(TABLE, rig.endpoint)
         self.steps = RampSteps(partial(rig.register, f"provision-{uuid4().hex[:8]}"), LEASE)
-        self._decider = RolloutDecider(side="blue", store=self.store, steps=self.steps, clock=rig.clock)
+        self.decider = RolloutDecider(
+            side="blue",
+            store=self.store,
+            documents=DocumentTable(TABLE, rig.endpoint),
+            steps=self.steps,
+            clock=rig.clock,
+        )
 
     def turn(self) -> None:
         """One look."""
-        self._decider.let_go()
-        self._decider.decide(self._rig.pipes)
+        self.decider.let_go()
+        self.decider.decide(self._rig.pipes)
 
 
 class Rig:
@@ -302,7 +308,7 @@ def working(rig: Rig, observe_url: str) -> Iterator[RolloutStore]:
     worker = RolloutWorker(
         side="blue",
         store=rig.store,
-        decider=RolloutDecider(side="blue", store=process.store, steps=process.steps, clock=rig.clock),
+        decider=process.decider,
         meter=MeterClient(observe_url),
         activities=ActivityReader(TABLE, rig.endpoint, side="blue", clock=rig.clock, monotonic=monotonic),
         lease=RenewedLease(

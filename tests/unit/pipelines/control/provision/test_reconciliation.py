@@ -204,6 +204,14 @@ def test_a_new_source_waits_for_what_its_own_tenant_changed_and_for_nobody_else(
     assert not waiting({"acme": 100}, 100 + LIVE_MS)
 
 
+def test_what_is_published_of_a_tenant_that_cannot_be_read_stays_and_counts_as_wanted() -> None:
+    published = entries(destination("x"), destination("y"), destination("x", "zoo"), source("s", "zoo"))
+    want = wanted([stored(destination("x"))], published, unread={"zoo"})
+    found = difference(want, published)
+    assert (list(found.gone), found.changed, found.opened) == ([document_key(destination("y"))], {}, {})
+    assert is_whole(want, published)
+
+
 def test_what_is_adopted_is_the_customers_at_its_versions() -> None:
     found = adopted({**entries(destination("a"), version=7), **entries(destination("b", CANARY))}, 5)
     assert found == [

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipelines.control.provision.status import judged
-from shared.contracts.document_items import DocumentKey, StoredDocument
+from pipelines.control.provision.status import forgettable, judged
+from shared.contracts.document_items import KEPT_MS, DocumentKey, StoredDocument
 from shared.contracts.document_status import DocumentStatus, State, current
 from shared.contracts.documents import Destination, Document, Entry, Source
 from shared.contracts.publish_plan import document_key
@@ -71,3 +71,9 @@ def test_a_deletion_is_in_force_when_the_nodes_are_past_it_and_also_if_its_recor
 ) -> None:
     (found,) = judged([stored(None)], {}, lambda _: offset, {"transmit": used})
     assert found.state is State.IN_FORCE
+
+
+def test_of_a_deletion_of_a_kind_that_only_a_later_version_knows_nothing_is_said() -> None:
+    deletion = stored(None, kind="stream")
+    assert judged([deletion], {}, lambda _: 7, {}) == []
+    assert list(forgettable([deletion], {}, lambda _: -1, {}, 2 * KEPT_MS)) == []
