@@ -11,7 +11,7 @@ import pytest
 from pipelines.control.provision.ramp_steps import RampSteps
 from pipelines.control.provision.rollout_decider import RolloutDecider
 from pipelines.management.api.rollouts import Rollouts
-from shared.contracts.document_items import Change, DocumentKey, change_of
+from shared.contracts.document_items import Change, DocumentKey
 from shared.contracts.documents import Pipe
 from shared.contracts.rollout_plan import Rollout
 from shared.contracts.rollouts import RolloutAction, RolloutCard, RolloutPhase, RolloutState, state_key
@@ -20,6 +20,7 @@ from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.rollout_store import RolloutStore
 from tests.contract.provision.conftest import TABLE
 from tests.contract.provision.later_version import rewrite
+from tests.harness.document_changes import change_of
 
 NOW_MS = 1_000_000
 PLAN = Rollout(steps=[1, 10, 100])

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from shared.contracts.document_items import DocumentKey, change_of
+from shared.contracts.document_items import DocumentKey
 from shared.contracts.document_status import DocumentStatus
 from shared.contracts.documents import Destination
 from shared.dynamodb.document_table import DocumentTable
@@ -12,6 +12,7 @@ from shared.dynamodb.item_store import ItemStore
 from tests.contract.provision.conftest import TABLE
 from tests.contract.provision.later_version import rewrite
 from tests.contract.provision.model_sides import Side
+from tests.harness.document_changes import change_of
 
 ANEW_MS = 60_000
 AHEAD, BEHIND = "a", "b"
