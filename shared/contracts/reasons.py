@@ -6,6 +6,12 @@ from typing import Final
 EXISTS: Final = "exists"
 """The destination has what an earlier delivery wrote, and does not replace it."""
 
+TIME_OVER: Final = "time_over"
+"""An event that was tried for as long as events are; the rest of the reason has the last failure."""
+
+INTERNAL: Final = "internal"
+"""A defect of hifi's own, whatever it is; also where it lasted until the time was over."""
+
 
 class ConnectionFailure(StrEnum):
     """Why no connection to a destination came about."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from shared.contracts.http_statuses import RETRYABLE
-from shared.contracts.reasons import EXISTS, ConnectionFailure
+from shared.contracts.reasons import EXISTS, TIME_OVER, ConnectionFailure
 
 
 class Remedy(NamedTuple):
@@ -57,7 +57,7 @@ _REMEDIES: Final[Mapping[str, Remedy]] = {
         "the document is there already, and operation `create` does not replace it",
         "set the destination's operation to `index`, or delete the document; then replay the dead letter",
     ),
-    "time_over": Remedy("it failed for a day", "repair the endpoint, then replay the dead letters"),
+    TIME_OVER: Remedy("it failed for a day", "repair the endpoint, then replay the dead letters"),
 }
 _STATUSES: Final[Mapping[int, Remedy]] = {
     400: Remedy(

@@ -7,6 +7,7 @@ from typing import Final
 from pipelines.data.transmit.connectors.base import Answer
 from pipelines.data.transmit.retry_after import retry_after_seconds
 from shared.contracts.http_statuses import RETRYABLE
+from shared.contracts.reasons import INTERNAL, TIME_OVER
 from shared.contracts.receipts import Lane
 from shared.contracts.topics import RETRY_DELAYS, Topic
 
@@ -163,7 +164,13 @@ def _later(answer: Answer, asked: float | None, at: Situation, policy: Policy) -
     topic = next(topic for topic, held in _DELAYS if held >= delay)
     not_before_ms = at.now_ms + delay // timedelta(milliseconds=1)
     if not_before_ms - at.first_try_ms > policy.give_up // timedelta(milliseconds=1):
-        hours = policy.give_up.total_seconds() / 3600
-        return Dead(f"time_over: not delivered within {hours:g} h; last answer: {answer.describe()}")
+        return Dead(_given_up(answer.describe(), policy))
     attempts = at.attempt if counted else at.attempt - 1
     return RetryLater(topic, not_before_ms, attempts, answer.describe())
+
+
+def _given_up(reason: str, policy: Policy) -> str:
+    """The reason of an event whose time is over; its word charges what hifi caused to hifi."""
+    word = INTERNAL if reason.startswith(f"{INTERNAL}:") else TIME_OVER
+    hours = policy.give_up.total_seconds() / 3600
+    return f"{word}: not delivered within {hours:g} h; last answer: {reason}"

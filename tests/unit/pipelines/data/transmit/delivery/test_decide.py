@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipelines.control.observe.ledger.fault_attribution import customer_remedy
 from pipelines.data.transmit.connectors.base import Answer
 from pipelines.data.transmit.delivery.decide import (
     Dead,
@@ -143,6 +144,14 @@ def test_event_is_given_up_when_the_next_try_would_be_a_day_after_the_first() ->
     assert over == Dead(
         "time_over: not delivered within 24 h; last answer: failed: the destination answered 500"
     )
+
+
+def test_an_event_that_hifis_own_defect_held_for_a_day_is_not_charged_to_the_customer() -> None:
+    over = outcome(
+        Answer(error="internal: KeyError"), tries=3, attempt=25, first_try_ms=NOW - 23 * HOUR_MS - 1
+    )
+    assert over == Dead("internal: not delivered within 24 h; last answer: internal: KeyError")
+    assert customer_remedy("- internal") is None
 
 
 @pytest.mark.parametrize(
