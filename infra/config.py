@@ -121,7 +121,9 @@ class Environment(Model):
     budget: Budget
     alarm_subscribers: list[str] = Field(default=[], description="E-mail addresses that get a side's alarms.")
     protected: bool = Field(
-        default=False, description="Whether a side's Kafka cluster and load balancer refuse to be destroyed."
+        default=False,
+        description="Whether a side's Kafka cluster and load balancers, and foundation's tables, refuse to "
+        "be destroyed.",
     )
     endpoint: str | None = Field(default=None, description="Endpoint of all AWS services; only in `local`.")
     state_folder: Path | None = Field(

@@ -5,7 +5,6 @@ from typing import Final, NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from shared.contracts.topics import Topic
 from shared.kafka.background_reader import reader_config
 from shared.kafka.retained_offsets import retained_offsets
 from shared.runtime.logging import get_logger
@@ -58,7 +57,7 @@ class OffsetRangeReader:
     def __exit__(self, *_: object) -> None:
         self._consumer.close()
 
-    def whole(self, topics: Iterable[Topic]) -> list[OffsetRange]:
+    def whole(self, topics: Iterable[str]) -> list[OffsetRange]:
         """The whole of some topics, one range per partition; topics that do not exist have none.
 
         Raises:

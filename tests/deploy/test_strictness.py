@@ -56,6 +56,15 @@ def test_a_key_cannot_name_a_role_that_does_not_exist(aws: LocalAws) -> None:
         _key(aws, _allow("arn:aws:iam::444444444444:role/nobody", "kms:*"))
 
 
+def test_a_security_group_is_described_in_the_characters_that_ec2_takes(aws: LocalAws) -> None:
+    ec2 = aws.client("ec2")
+    vpc = ec2.create_vpc(CidrBlock="10.9.0.0/16")["Vpc"]["VpcId"]
+    for refused in ("Runner of GitHub's jobs", "r" * 256):
+        with pytest.raises(ClientError, match=r"InvalidParameterValue.*GroupDescription"):
+            ec2.create_security_group(GroupName="described", Description=refused, VpcId=vpc)
+    assert ec2.create_security_group(GroupName="described", Description="Runner (GitHub)", VpcId=vpc)
+
+
 def test_nodes_beyond_the_quota_do_not_start(aws: LocalAws) -> None:
     key = _key(aws, _allow(AUTOSCALING, "kms:*"))
     group = _node_group(aws, "large", key=key, nodes=40)

@@ -18,15 +18,20 @@ ENVIRONMENTS = ("local", "staging", "production")
 INTERNAL = "internal"
 """Production as it would be without an address on the internet."""
 
+UNPROTECTED = "unprotected"
+"""Production as it is deployed before it is destroyed."""
+
 Folder = Callable[[str], Path]
 Synthesised = Callable[[str], dict[str, Stack]]
 
 
 def settings(name: str) -> Environment:
-    """Settings of an environment, or of `INTERNAL`."""
-    if name != INTERNAL:
+    """Settings of an environment, of `INTERNAL` or of `UNPROTECTED`."""
+    if name not in (INTERNAL, UNPROTECTED):
         return load_environment(RunSettings(environment=EnvironmentName(name)))
     production = load_environment(RunSettings(environment=EnvironmentName.PRODUCTION))
+    if name == UNPROTECTED:
+        return production.model_copy(update={"protected": False})
     ranges = production.network.model_copy(update={"client_ranges": [IPv4Network("10.0.0.0/8")]})
     changes = {
         "exposure": Exposure.INTERNAL,

@@ -14,7 +14,13 @@ from infra.components.network.security_groups import HTTPS_PORT, POD_PORT
 from infra.exposure import Exposure
 
 TLS_POLICY = "ELBSecurityPolicy-TLS13-1-2-2021-06"
-_DRAIN_SECONDS = 30
+_DRAIN_SECONDS = 120
+"""How long connections to a pod that ends are kept: longer than the pod itself may take.
+
+It goes on with requests for 60 s, since new connections still come meanwhile, then has 25 s for those in
+flight and 10 s for queued records, and is killed after 110 s (infra/workloads/base/collect/deployment.yaml).
+If the load balancer cut connections earlier, events that were taken would go unanswered, and be sent again.
+"""
 
 
 class Ingress(Construct):
@@ -117,7 +123,7 @@ def _targets(scope: Construct, name: str, vpc_id: str) -> LbTargetGroup:
         # Pods see the load balancer's address, so that one rule between security groups is enough.
         preserve_client_ip="false",
         deregistration_delay=str(_DRAIN_SECONDS),
-        # Clients keep connections open, which must not delay the end of a pod.
+        # What is still open then leads to a pod that is gone.
         connection_termination=True,
         health_check=LbTargetGroupHealthCheck(
             protocol="HTTP",

@@ -72,7 +72,7 @@ class SecurityGroups(Construct):
         self.endpoints = self._group("endpoints", "Interface endpoints of AWS services")
         self.balancer = self._group("balancer", "Load balancer of collect")
         self.management = self._group("management", "Load balancer of API and console")
-        self.runner = self._group("runner", "Runner of GitHub's jobs")
+        self.runner = self._group("runner", "Runner of GitHub jobs")  # EC2 refuses apostrophes
         self._allow("kafka", source=self.nodes, target=self.brokers, port=BROKER_PORT)
         for port in _BROKER_METRICS_PORTS:
             self._allow(f"metrics-{port}", source=self.nodes, target=self.brokers, port=port)

@@ -220,7 +220,8 @@ class Backend(Protocol):
     def positions(self, side: str) -> Positions:
         """Where every query and every group of a side stands; of a parked side too.
 
-        A query that has never run stands at the first records that its topics hold.
+        A query that has never run stands at the first records that its topics hold, as does one with the
+        checkpoint of a side that was destroyed and made anew.
         """
         ...
 

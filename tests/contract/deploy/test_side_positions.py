@@ -1,10 +1,10 @@
-"""Where a side that has never run stands, by real brokers."""
+"""Where a side stands that has never run, or has the checkpoints of one that is gone, by real brokers."""
 
 from pathlib import Path
 
 from confluent_kafka import TopicPartition
 
-from pipelines.control.backends.checkpoints import query_positions
+from pipelines.control.backends.checkpoints import query_positions, write_checkpoint
 from pipelines.control.backends.restoring import restore_side
 from pipelines.control.backends.side_positions import SideBrokers, side_positions
 from pipelines.control.deploy.replays import replay_positions
@@ -34,3 +34,12 @@ def test_the_first_release_to_a_side_goes_back_to_the_first_records_that_there_a
     restore_side(topics, checkpoints, replay_positions(snapshot, snapshot), snapshot, marks=True)
     assert query_positions(checkpoints, CHAIN_QUERIES) == snapshot.queries
     assert (tmp_path / "ingest" / REPLAY_FILE).exists()
+
+
+def test_the_checkpoints_of_brokers_that_are_gone_do_not_count(topics: str, tmp_path: Path) -> None:
+    brokers, checkpoints = SideBrokers(topics), FolderCheckpoints(tmp_path)
+    write_checkpoint(checkpoints, "ingest", {"collected/0": 5_000_000})
+    first = brokers.held([Topic.COLLECTED])["collected/0"].start
+    assert side_positions(brokers, checkpoints).queries["ingest"] == {"collected/0": first}
+    write_checkpoint(checkpoints, "ingest", {"not-there-yet/0": 5_000_000})
+    assert "ingest" not in side_positions(brokers, checkpoints).queries

@@ -1,16 +1,22 @@
 """Refusals of requests that AWS refuses and moto takes."""
 
 import json
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
 from moto.core.exceptions import JsonRESTError
+from moto.ec2.exceptions import InvalidParameterValueError
+from moto.ec2.models.security_groups import SecurityGroupBackend
 from moto.iam.models import iam_backends
 from moto.kms.models import KmsBackend
 
+_CREATE_GROUP: Final[Any] = SecurityGroupBackend.create_security_group
 _CREATE_KEY: Final[Any] = KmsBackend.create_key
 _PUT_POLICY: Final[Any] = KmsBackend.put_key_policy
+_DESCRIPTION: Final = re.compile(r"[a-zA-Z0-9. _\-:/()#,@\[\]+=&;{}!$*]{1,255}")
+"""Of a security group. That of a rule is checked by the AWS provider itself."""
 
 
 class MalformedPolicyError(JsonRESTError):
@@ -32,6 +38,13 @@ def put_key_policy(backend: Any, key_id: str, policy: str) -> Any:
     return _PUT_POLICY(backend, key_id, policy)
 
 
+def create_security_group(backend: Any, name: str, description: str, *given: Any, **named: Any) -> Any:
+    """moto's own, which takes any description."""
+    if description and not _DESCRIPTION.fullmatch(description):
+        raise InvalidParameterValueError(f"({description}) for parameter GroupDescription")
+    return _CREATE_GROUP(backend, name, description, *given, **named)
+
+
 def _check_principals(account: str, policy: str | None) -> None:
     roles = {each.arn for each in iam_backends[account]["aws"].roles.values()}
     statements = json.loads(policy)["Statement"] if policy else []
@@ -44,5 +57,9 @@ def _check_principals(account: str, policy: str | None) -> None:
 
 
 STRICT: Final[Mapping[tuple[type, str], Any]] = MappingProxyType(
-    {(KmsBackend, "create_key"): create_key, (KmsBackend, "put_key_policy"): put_key_policy}
+    {
+        (KmsBackend, "create_key"): create_key,
+        (KmsBackend, "put_key_policy"): put_key_policy,
+        (SecurityGroupBackend, "create_security_group"): create_security_group,
+    }
 )

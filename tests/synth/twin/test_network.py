@@ -1,3 +1,4 @@
+import re
 from ipaddress import IPv4Network
 from itertools import combinations
 
@@ -12,6 +13,13 @@ from ..conftest import Synthesised
 from .references import Resource, Stack, follow, one, resources
 
 REGION_ZONES = {"eu-west-1a", "eu-west-1b", "eu-west-1c"}
+WITH_DESCRIPTIONS = (
+    "aws_security_group",
+    "aws_vpc_security_group_egress_rule",
+    "aws_vpc_security_group_ingress_rule",
+)
+DESCRIPTION = re.compile(r"[a-zA-Z0-9. _\-:/()#,@\[\]+=&;{}!$*]{1,255}")
+"""What EC2 takes as the description of a security group and of a rule: no apostrophe, for example."""
 
 
 def _subnets(stack: Stack, kind: str) -> list[Resource]:
@@ -109,6 +117,17 @@ def test_the_default_group_lets_nothing_through(side: Stack) -> None:
     assert follow(side, group["vpc_id"]) is one(side, "aws_vpc")
     assert not group.get("ingress")
     assert not group.get("egress")
+
+
+def test_ec2_takes_every_description_of_groups_and_rules(synthesised: Synthesised, environment: str) -> None:
+    found = [
+        each["description"]
+        for stack in synthesised(environment).values()
+        for kind in WITH_DESCRIPTIONS
+        for each in resources(stack, kind)
+    ]
+    assert found
+    assert [each for each in found if not DESCRIPTION.fullmatch(each)] == []
 
 
 def test_a_range_too_small_for_three_zones_is_refused() -> None:

@@ -1,9 +1,14 @@
 """The stacks declare what the manifests and the workflows rely on."""
 
+from typing import Final
+
 from infra.config import EnvironmentName, RunSettings, load_environment
 from infra.naming import Side
 from infra.workloads.outputs import outputs
 from infra.workloads.values import release_values, side_values
+from pipelines.data.collect.settings import CollectSettings
+from pipelines.management.api.settings import ApiSettings
+from pipelines.management.console.settings import ConsoleSettings
 from tests.synth.conftest import Synthesised
 from tests.synth.terraform import resources
 from tests.synth.workloads.manifests import WITH_PODS, Manifest, container, named, of_kind, pod
@@ -13,6 +18,12 @@ STRANGERS = {"console"}
 
 OPTIONAL = {"trace"}
 """Service accounts with pods only where an overlay includes their component."""
+
+DRAIN_SECONDS: Final = {
+    node: settings.model_fields["drain_timeout"].default
+    for node, settings in (("collect", CollectSettings), ("api", ApiSettings), ("console", ConsoleSettings))
+}
+"""How long requests in flight get once a process stops, of each that is behind a load balancer."""
 
 PRODUCTION = load_environment(RunSettings(environment=EnvironmentName.PRODUCTION))
 
@@ -42,6 +53,21 @@ def test_the_load_balancer_sends_to_collects_port(synthesised: Synthesised, blue
     only = container(named(blue, "Deployment", "collect"))
     assert (group["port"], group["target_type"]) == (only["ports"][0]["containerPort"], "ip")
     assert group["health_check"]["path"] == only["readinessProbe"]["httpGet"]["path"]
+
+
+def test_no_load_balancer_cuts_a_connection_before_its_pod_had_time_to_answer(
+    synthesised: Synthesised, blue: list[Manifest]
+) -> None:
+    """It would cut requests that are processed all the same: their clients send them a second time."""
+    groups = {
+        each["name"].rpartition("-")[2]: each
+        for each in resources(synthesised("production")["blue"], "aws_lb_target_group")
+    }
+    assert groups.keys() == DRAIN_SECONDS.keys()
+    for node, group in groups.items():
+        hooks = container(named(blue, "Deployment", node)).get("lifecycle", {})
+        pause = hooks["preStop"]["sleep"]["seconds"] if hooks else 0
+        assert int(group["deregistration_delay"]) > pause + DRAIN_SECONDS[node], node
 
 
 def test_who_runs_with_a_service_account_is_who_aws_knows(

@@ -1,6 +1,7 @@
-"""Where a side stands that has never run, or has checkpoints that cannot be understood."""
+"""Where a side stands that has never run, was made anew, or has checkpoints that cannot be understood."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -9,26 +10,53 @@ from pipelines.control.backends.checkpoints import query_positions, write_checkp
 from pipelines.control.backends.restoring import unmarked
 from pipelines.control.backends.side_positions import readable_side_positions, side_positions
 from pipelines.control.deploy.replays import replay_positions
+from pipelines.control.deploy.rewinding import rewind
 from scripts.local.twins.folder_checkpoints import FolderCheckpoints
+from shared.contracts.release_steps import Kind, Step
+from shared.contracts.releases import Positions, Release
 from shared.contracts.replay_range import REPLAY_FILE, encode_replay_range, replay_of
 from shared.contracts.topology import CHAIN_QUERIES, INPUTS
+from shared.kafka.offset_range_reader import OffsetRange
 from shared.kafka.progress_group import group_name
+from tests.harness.fake_place import FakePlace
 
 FIRST = 5
 """The first offset that each topic still holds."""
+
+OF_THE_OLD_BROKERS = 5_000_000
 
 
 class Brokers:
     """Each topic has one partition."""
 
-    def __init__(self, committed: dict[str, dict[str, int]] | None = None, missing: str = "") -> None:
-        self._committed, self._missing = committed or {}, missing
+    def __init__(
+        self,
+        committed: dict[str, dict[str, int]] | None = None,
+        *,
+        missing: Iterable[str] = (),
+        first: int = FIRST,
+        end: int = FIRST + 9,
+    ) -> None:
+        self._committed, self._missing = committed or {}, set(missing)
+        self._first, self._end = first, end
 
-    def first(self, query: str) -> dict[str, int]:
-        return {} if query == self._missing else {f"{topic}/0": FIRST for topic in INPUTS[query]}
+    def held(self, topics: Iterable[str]) -> dict[str, OffsetRange]:
+        there = set(topics) - self._missing
+        return {f"{topic}/0": OffsetRange(topic, 0, self._first, self._end) for topic in there}
 
     def committed(self) -> dict[str, dict[str, int]]:
         return self._committed
+
+
+class Rewound(FakePlace):
+    """Remembers where a side was set to."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda: 0)
+        self.set_to: Positions | None = None
+
+    def restore(self, side: str, positions: Positions, *, replayed: Positions | None, fence: int) -> None:
+        self.set_to = positions
 
 
 @pytest.fixture
@@ -68,8 +96,70 @@ def test_a_query_with_a_checkpoint_stands_there_and_what_a_group_has_committed_c
 
 
 def test_a_query_whose_topics_are_not_there_yet_stands_nowhere(checkpoints: FolderCheckpoints) -> None:
-    found = side_positions(Brokers(missing="transmit_slow"), checkpoints)
+    found = side_positions(Brokers(missing=INPUTS["transmit_slow"]), checkpoints)
     assert set(found.queries) == set(CHAIN_QUERIES) - {"transmit_slow"}
+
+
+@pytest.fixture
+def outlived(checkpoints: FolderCheckpoints) -> FolderCheckpoints:
+    """The checkpoints of a side that was destroyed: the bucket keeps them for the one that is made anew."""
+    for query in CHAIN_QUERIES:
+        write_checkpoint(checkpoints, query, {f"{topic}/0": OF_THE_OLD_BROKERS for topic in INPUTS[query]})
+    return checkpoints
+
+
+def test_a_checkpoint_beyond_the_end_of_its_topic_does_not_count(outlived: FolderCheckpoints) -> None:
+    """A query that starts with it sets it aside, and begins with the first record."""
+    brokers = Brokers(first=0, end=0)
+    found = side_positions(brokers, outlived)
+    wanted = {query: {f"{topic}/0": 0 for topic in INPUTS[query]} for query in CHAIN_QUERIES}
+    assert found.queries == wanted
+    assert found.groups == {group_name(query): offsets for query, offsets in wanted.items()}
+    assert readable_side_positions(brokers, outlived) == found
+
+
+def test_a_checkpoint_counts_up_to_the_end_of_its_topic(checkpoints: FolderCheckpoints) -> None:
+    write_checkpoint(checkpoints, "transmit", {"outbound/0": FIRST + 9, "retry_out/0": FIRST + 10})
+    found = side_positions(Brokers(), checkpoints)
+    assert found.queries["transmit"] == {"outbound/0": FIRST + 9, "retry_out/0": FIRST}
+
+
+def test_a_checkpoint_of_records_that_are_gone_and_of_partitions_that_are_not_known_yet_stays(
+    checkpoints: FolderCheckpoints,
+) -> None:
+    """What is gone is said when the query starts; a broker that has just started may not know all."""
+    written = {"events/0": FIRST - 1, "events/1": 8}
+    write_checkpoint(checkpoints, "route", written)
+    assert side_positions(Brokers(), checkpoints).queries["route"] == written
+
+
+def test_a_side_that_was_made_anew_and_has_no_topics_yet_stands_nowhere(outlived: FolderCheckpoints) -> None:
+    brokers = Brokers(missing={topic for query in CHAIN_QUERIES for topic in INPUTS[query]})
+    assert side_positions(brokers, outlived).queries == {}
+
+
+@pytest.mark.parametrize("missing", [(), {topic for query in CHAIN_QUERIES for topic in INPUTS[query]}])
+def test_a_release_to_a_side_that_was_made_anew_is_undone_without_sending_all_of_it_again(
+    outlived: FolderCheckpoints, missing: Iterable[str]
+) -> None:
+    snapshot = side_positions(Brokers(first=0, end=0, missing=missing), outlived)
+    for query in CHAIN_QUERIES:  # as the version made them anew
+        write_checkpoint(outlived, query, {f"{topic}/0": 10_000 for topic in INPUTS[query]})
+    left_at = side_positions(Brokers(first=0, end=12_000), outlived)
+    release = Release(
+        number=1,
+        kind=Kind.DEPLOY,
+        step=Step.REWIND,
+        since_ms=0,
+        asked_by="",
+        asked_ms=0,
+        target="green",
+        snapshot=snapshot,
+        left_at=left_at,
+    )
+    place = Rewound()
+    assert rewind(lambda: place, release) == "goes on from where it was stopped"
+    assert place.set_to == left_at
 
 
 def test_a_checkpoint_that_cannot_be_understood_is_not_taken_for_one_that_is_missing(
