@@ -95,14 +95,16 @@ class Rig:
         *,
         slow: float = AMPLE,
         requests: int = 100,
+        most_bytes: int = 64 * 1024 * 1024,
         idle: int = MOST_IDLE,
     ) -> None:
         """By default the lane is the slow one, which waits for every destination, and no breaker ever opens.
 
         `patience` is the fast lane's wait for an answer, in seconds; for a slot it waits twice as long.
         `slow`: the average duration of requests above which a destination leaves the fast lane, seconds.
-        `requests`: most in flight, over all destinations; `idle`: most idle connections to them. A breaker
-        stays open for BREAKER_SECONDS.
+        `requests`: most in flight, over all destinations; `idle`: most idle connections to them.
+        `most_bytes`: by which masks and transforms may make events larger. A breaker stays open for
+        BREAKER_SECONDS.
         """
         self._far, self._near = Loop(), Loop()
         self._idle = idle
@@ -137,7 +139,7 @@ class Rig:
             clock=lambda: wall_clock() + self.ahead_ms,
         )
         self._canary_egress = canary_egress or egress
-        self.transformer = TransformExecutor(self.secrets)
+        self.transformer = TransformExecutor(self.secrets, most_bytes)
         self.use(CONNECTORS)
         self.seconds = 0.0
 
