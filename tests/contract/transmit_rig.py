@@ -110,9 +110,11 @@ class Rig:
         self._idle = idle
         self._passed = 0.0
         """Seconds by which the clock of transmit's loop is ahead."""
+        self._gates_ahead_ms = 0
+        """Milliseconds by which the wall clock of the gates is ahead."""
         real_time = self._near.loop.time
         self._near.loop.time = lambda: real_time() + self._passed  # type: ignore[method-assign]
-        self.admission = Admission(_policy(lane, requests, slow), wall_clock, self._near.loop.time)
+        self.admission = Admission(_policy(lane, requests, slow), self._clock, self._near.loop.time)
         self.wait_limits = WaitLimits(answer=patience, turn=2 * patience) if lane == "fast" else WaitLimits()
         self.pause_limit = 0.5
         """Longest pause before a local retry, seconds."""
@@ -142,6 +144,10 @@ class Rig:
         self.transformer = TransformExecutor(self.secrets, most_bytes)
         self.use(CONNECTORS)
         self.seconds = 0.0
+
+    def _clock(self) -> int:
+        """The wall clock of the gates."""
+        return wall_clock() + self._gates_ahead_ms
 
     async def _system_resolver(self) -> AbstractResolver:
         return FairResolver(LOOK_UPS)
@@ -200,6 +206,11 @@ class Rig:
     def let_pass(self, seconds: float) -> None:
         """Let the clock of transmit's loop jump: what waits there for so long need not be waited for."""
         self._near.run(self._let_pass(seconds))
+
+    def let_gates_wait(self, seconds: float) -> None:
+        """The same with the wall clock of the gates: what left the fast lane may be tried again."""
+        self._gates_ahead_ms += int(1000 * seconds)
+        self.let_pass(seconds)
 
     async def _let_pass(self, seconds: float) -> None:
         self._passed += seconds
