@@ -11,15 +11,16 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 
 class FairShare:
-    """A number of places, and the tenants that hold them or wait."""
+    """A number of places, such as connections or bytes, and the tenants that hold them or wait."""
 
     def __init__(self, places: int) -> None:
         self._free = places
         self._held: Counter[str] = Counter()
-        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+        self._waiting: dict[str, deque[_Wait]] = {}
 
     @asynccontextmanager
     async def held(self, tenant: str) -> AsyncIterator[None]:
@@ -30,35 +31,43 @@ class FairShare:
         finally:
             self.give_back(tenant)
 
-    async def take(self, tenant: str) -> None:
-        """Take a place, which the caller gives back; waits for one."""
-        if tenant not in self._waiting and self._may_take(tenant):
-            self._count(tenant, 1)
+    def at_once(self, tenant: str, places: int = 1) -> bool:
+        """Whether `take` would not wait."""
+        return tenant not in self._waiting and self._may_take(tenant, places)
+
+    async def take(self, tenant: str, places: int = 1) -> None:
+        """Take places together, which the caller gives back; waits until they are due to the tenant."""
+        if self.at_once(tenant, places):
+            self._count(tenant, places)
             return
-        place = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(tenant, deque()).append(place)
+        wait = _Wait(asyncio.get_running_loop().create_future(), places)
+        self._waiting.setdefault(tenant, deque()).append(wait)
         try:
-            await place
+            await wait.given
         except asyncio.CancelledError:
-            if place.cancelled():
-                self._forget(tenant, place)
-            else:  # it was given in the same moment
-                self.give_back(tenant)
+            if wait.given.cancelled():
+                self._forget(tenant, wait)
+                self._share_out()  # the next one may want fewer
+            else:  # they were given in the same moment
+                self.give_back(tenant, places)
             raise
 
-    def give_back(self, tenant: str) -> None:
-        """Give a place back, to whoever may have it now."""
-        self._count(tenant, -1)
-        for each in list(self._waiting):
-            while each in self._waiting and self._may_take(each):
-                place = self._waiting[each][0]
-                self._forget(each, place)
-                if not place.done():  # or its caller has just been cancelled
-                    self._count(each, 1)
-                    place.set_result(None)
+    def give_back(self, tenant: str, places: int = 1) -> None:
+        """Give places back, to whoever may have them now."""
+        self._count(tenant, -places)
+        self._share_out()
 
-    def _may_take(self, tenant: str) -> bool:
-        return self._held[tenant] < self._free
+    def _share_out(self) -> None:
+        for each in list(self._waiting):
+            while each in self._waiting and self._may_take(each, self._waiting[each][0].places):
+                wait = self._waiting[each][0]
+                self._forget(each, wait)
+                if not wait.given.done():  # or its caller has just been cancelled
+                    self._count(each, wait.places)
+                    wait.given.set_result(None)
+
+    def _may_take(self, tenant: str, places: int) -> bool:
+        return self._held[tenant] + places <= self._free
 
     def _count(self, tenant: str, places: int) -> None:
         self._free -= places
@@ -66,9 +75,15 @@ class FairShare:
         if not self._held[tenant]:
             del self._held[tenant]
 
-    def _forget(self, tenant: str, place: "asyncio.Future[None]") -> None:
+    def _forget(self, tenant: str, wait: "_Wait") -> None:
         waiting = self._waiting.get(tenant, deque())
-        if place in waiting:
-            waiting.remove(place)
+        if wait in waiting:
+            waiting.remove(wait)
         if not waiting:
             self._waiting.pop(tenant, None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Wait:
+    given: "asyncio.Future[None]"
+    places: int

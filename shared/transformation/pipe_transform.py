@@ -90,7 +90,11 @@ class PipeTransform:
             raise TransformError(f"mask_failed: masks and values meet more than {MASK_STEPS} times") from None
         except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
             raise TransformError(f"mask_failed: the data cannot be decoded ({_kind(error)})") from None
-        return event if masked is value else msgspec.structs.replace(event, value=masked)
+        if masked is value:
+            return event
+        if masked is not None and len(masked) > max(MAX_EVENT_BYTES, len(value)):
+            raise TransformError(f"mask_failed: the masked data has more than {MAX_EVENT_BYTES} bytes")
+        return msgspec.structs.replace(event, value=masked)
 
     def _mask_attributes(self, event: E, key: bytes) -> E:
         if not self._attribute_masks:

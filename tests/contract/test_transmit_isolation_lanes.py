@@ -264,3 +264,48 @@ def test_the_slow_lane_says_when_a_destination_is_quick_again_and_the_fast_lane_
     assert ids(fast.deliver(flat_batch([row(2)])), Topic.OUTBOUND_SLOW) == ["e2"]
     fast.admission.note_recovered([(("t", "p1"), moved_ms + 10_000)])
     assert [r.result for r in receipts(fast.deliver(flat_batch([row(3)])))] == ["delivered"]
+
+
+def test_a_destination_with_few_events_returns_although_each_finds_a_new_process_of_the_slow_lane(
+    fast: Rig,
+) -> None:
+    late(fast, "/", 60.0)
+    fast.pipe("p1", "/")
+    assert ids(fast.deliver(flat_batch([row(0)])), Topic.OUTBOUND_SLOW) == ["e0"]
+    fast.server.answer("/", reply(200))
+    fast.wait_limits = WaitLimits(answer=AMPLE, turn=AMPLE)
+    by_the_slow_lane = []
+    for n in range(1, 5):
+        fast.let_gates_wait(120)
+        rows = fast.deliver(flat_batch([row(n)]))
+        by_the_slow_lane += ids(rows, Topic.OUTBOUND_SLOW)
+        for moved in records(rows):
+            assert said_by_a_new_slow_lane(moved) == [None], "after one request it has nothing to say"
+    assert by_the_slow_lane == ["e1", "e2"], "five minutes, and it is forgiven"
+
+
+def said_by_a_new_slow_lane(moved: Row) -> list[bytes | None]:
+    """The header of each receipt for a record that the fast lane wrote, by a process that begins with it."""
+    rig = Rig(lane="slow")
+    try:
+        rig.server.answer("/", reply(200))
+        rig.pipe("p1", "/")
+        rows = rig.deliver(flat_batch([again(moved)]))
+        return [dict(each.headers).get(h.RECOVERED) for each in rows if each.topic == Topic.RECEIPTS]
+    finally:
+        rig.close()
+
+
+def test_a_destination_that_is_still_slow_gets_one_request_and_its_other_events_move_at_once(
+    fast: Rig,
+) -> None:
+    late(fast, "/", 60.0)
+    fast.pipe("p1", "/", max_events=1)
+    fast.deliver(flat_batch([row(0)]))
+    requests = []
+    for n in range(1, 5):
+        fast.let_gates_wait(301)
+        rows = fast.deliver(flat_batch([row(10 * n + at) for at in range(6)]))
+        assert len(ids(rows, Topic.OUTBOUND_SLOW)) == 6
+        requests.append(asked(fast)["/"])
+    assert requests == [2, 2, 3, 3], "after 5 minutes, and then after 10 more"

@@ -187,3 +187,17 @@ def test_a_defect_in_shaping_is_retried_and_does_not_end_the_task(
     (later,) = records(rig.deliver(flat_batch([row(1, value=VALUE)])))
     assert (later.topic, reason(later)) == (Topic.RETRY_IN_30S, "internal: ZeroDivisionError")
     assert not rig.server.bodies
+
+
+def test_data_that_a_mask_makes_too_large_is_a_dead_letter_as_it_was(rig: Rig) -> None:
+    rig.secrets.values["secret://t/masks"] = "a-key"
+    rig.pipe("p1", "/", masks=[Mask(path="$.data[*]", action="hash")])
+    large = b"[%b]" % b",".join([b"1"] * 20_000)
+    rows = rig.deliver(flat_batch([row(1, value=large), row(2, value=b"[1,2]")]))
+    (dead,) = records(rows)
+    assert (dead.topic, dead.value) == (Topic.DEAD_LETTER, large)
+    assert reason(dead) == "mask_failed: the masked data has more than 524288 bytes"
+    assert sorted((r.result, tuple(r.ids)) for r in receipts(rows)) == [
+        ("dead", ("e1",)),
+        ("delivered", ("e2",)),
+    ]

@@ -95,22 +95,26 @@ class Rig:
         *,
         slow: float = AMPLE,
         requests: int = 100,
+        most_bytes: int = 64 * 1024 * 1024,
         idle: int = MOST_IDLE,
     ) -> None:
         """By default the lane is the slow one, which waits for every destination, and no breaker ever opens.
 
         `patience` is the fast lane's wait for an answer, in seconds; for a slot it waits twice as long.
         `slow`: the average duration of requests above which a destination leaves the fast lane, seconds.
-        `requests`: most in flight, over all destinations; `idle`: most idle connections to them. A breaker
-        stays open for BREAKER_SECONDS.
+        `requests`: most in flight, over all destinations; `idle`: most idle connections to them.
+        `most_bytes`: by which masks and transforms may make events larger. A breaker stays open for
+        BREAKER_SECONDS.
         """
         self._far, self._near = Loop(), Loop()
         self._idle = idle
         self._passed = 0.0
         """Seconds by which the clock of transmit's loop is ahead."""
+        self._gates_ahead_ms = 0
+        """Milliseconds by which the wall clock of the gates is ahead."""
         real_time = self._near.loop.time
         self._near.loop.time = lambda: real_time() + self._passed  # type: ignore[method-assign]
-        self.admission = Admission(_policy(lane, requests, slow), wall_clock, self._near.loop.time)
+        self.admission = Admission(_policy(lane, requests, slow), self._clock, self._near.loop.time)
         self.wait_limits = WaitLimits(answer=patience, turn=2 * patience) if lane == "fast" else WaitLimits()
         self.pause_limit = 0.5
         """Longest pause before a local retry, seconds."""
@@ -137,9 +141,13 @@ class Rig:
             clock=lambda: wall_clock() + self.ahead_ms,
         )
         self._canary_egress = canary_egress or egress
-        self.transformer = TransformExecutor(self.secrets)
+        self.transformer = TransformExecutor(self.secrets, most_bytes)
         self.use(CONNECTORS)
         self.seconds = 0.0
+
+    def _clock(self) -> int:
+        """The wall clock of the gates."""
+        return wall_clock() + self._gates_ahead_ms
 
     async def _system_resolver(self) -> AbstractResolver:
         return FairResolver(LOOK_UPS)
@@ -198,6 +206,11 @@ class Rig:
     def let_pass(self, seconds: float) -> None:
         """Let the clock of transmit's loop jump: what waits there for so long need not be waited for."""
         self._near.run(self._let_pass(seconds))
+
+    def let_gates_wait(self, seconds: float) -> None:
+        """The same with the wall clock of the gates: what left the fast lane may be tried again."""
+        self._gates_ahead_ms += int(1000 * seconds)
+        self.let_pass(seconds)
 
     async def _let_pass(self, seconds: float) -> None:
         self._passed += seconds

@@ -25,7 +25,8 @@ class TransmitSettings(SparkSettings):
     unsettled_bytes: int = Field(
         64 * 1024 * 1024,
         ge=1,
-        description="Most bytes of events that a task has under way; above it the task pauses reading.",
+        description="Most bytes of events that a task has under way; above it the task pauses reading. By as "
+        "much again masks and transforms may make them larger, before the next ones are transformed.",
     )
     deadline_seconds: float = Field(
         10.0,

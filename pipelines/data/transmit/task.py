@@ -12,7 +12,7 @@ from msgspec import structs
 from pipelines.data.transmit.deduplication.delivery_history import DeliveryHistory
 from pipelines.data.transmit.delivery.decide import Delivered, Duplicate, End
 from pipelines.data.transmit.delivery.delivery import Delivery
-from pipelines.data.transmit.delivery.kafka_rows import Row, SettledEvents, as_read, quarantined, rows
+from pipelines.data.transmit.delivery.kafka_rows import Row, SettledEvents, quarantined, rows
 from pipelines.data.transmit.delivery.record_parser import read
 from pipelines.data.transmit.delivery.request_batch import grouped
 from pipelines.data.transmit.events import Event
@@ -46,7 +46,7 @@ class Task:
 
     @property
     def unsettled_bytes(self) -> int:
-        """Approximate bytes of the unsettled events."""
+        """Approximate bytes of the unsettled events, as they were read."""
         return self._unsettled_bytes
 
     def extend(self, seconds: float) -> None:
@@ -123,7 +123,6 @@ class Task:
 
     def _end(self, settled: SettledEvents) -> Iterator[Row]:
         """Rows of an outcome and of further copies of its events: duplicates if it was delivered."""
-        settled = as_read(settled)
         self._waiting -= len(settled.events)
         self._remember(settled)
         copies = [copy for event in settled.events for copy in self._copies.pop(event.dedup_key)]

@@ -119,7 +119,7 @@ class Worker:
         self._thread.start()
         self._sessions: list[aiohttp.ClientSession] = []
         self._connectors = asyncio.run_coroutine_threadsafe(self._pool(), self._loop).result()
-        self._transformer = TransformExecutor(self._secrets)
+        self._transformer = TransformExecutor(self._secrets, settings.unsettled_bytes)
         self._end = TopicEnd(settings.bootstrap, client, Topic.CONFIG)
         self._pipes = PipeResolver(
             lambda: self._table.view,

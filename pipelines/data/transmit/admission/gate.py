@@ -2,7 +2,7 @@
 
 Its state belongs to this process and outlives micro-batches. If several processes send to a destination, each
 finds out by itself that it is slow or failing. That it has recovered they all learn from the slow lane's
-receipts.
+receipts; without these, each tries a request by itself now and then.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ from typing import Final
 from pipelines.data.transmit.admission import circuit_breaker as breakers
 from pipelines.data.transmit.admission import lanes
 from pipelines.data.transmit.admission.answer_time import usual_after
+from pipelines.data.transmit.admission.lane_probes import LaneProbes
 from pipelines.data.transmit.admission.rate_limit import RateLimit
 from pipelines.data.transmit.connectors.base import Answer
 from shared.contracts.documents import Destination, TenantName
@@ -72,6 +73,16 @@ class AdmissionPolicy:
     slowness: lanes.LaneThresholds = field(default_factory=lanes.LaneThresholds)
 
 
+@dataclass(frozen=True, slots=True)
+class SharedLimits:
+    """Limits of a process over all destinations."""
+
+    shares: FairShare
+    """Requests in flight, by tenant."""
+
+    lane_probes: LaneProbes
+
+
 class Gate:
     """The slots, rate limit, circuit breaker and lane of one destination."""
 
@@ -79,14 +90,15 @@ class Gate:
         self,
         destination: Destination,
         rules: AdmissionPolicy,
-        shares: FairShare,
+        shared: SharedLimits,
         clock: Clock,
         seconds: Callable[[], float],
     ) -> None:
         limits = destination.limits
         self.destination = destination
         self._rules = rules
-        self._shares = shares
+        self._shares = shared.shares
+        self._lane_probes = shared.lane_probes
         self._clock = clock
         self._seconds = seconds
         self._slots = asyncio.Semaphore(max(1, int(limits.requests * rules.share)))
@@ -105,8 +117,11 @@ class Gate:
 
     @property
     def moved(self) -> bool:
-        """Whether this is the fast lane and the destination has moved to the slow one."""
-        return self._rules.lane == "fast" and self.pace.lane == "slow"
+        """Whether this is the fast lane and the destination has moved to the slow one.
+
+        Not so for the next request if it may find out whether the destination is fast again.
+        """
+        return self._rules.lane == "fast" and self.pace.lane == "slow" and not self._may_probe_lane()
 
     @property
     def recovered(self) -> bool:
@@ -146,10 +161,13 @@ class Gate:
             if refusal is not None:
                 yield refusal
                 return
-            probe = self._begin_probe()
+            probe, lane_probe = self._begin_probe(), self._begin_lane_probe()
             try:
                 yield None
             finally:
+                if lane_probe:
+                    self._lane_probes.end()
+                    self.pace = lanes.probe_ended(self.pace)
                 if probe is not None:
                     self._probe = None
                     probe.set()
@@ -197,6 +215,19 @@ class Gate:
             self._probe = asyncio.Event()
             return self._probe
         return None
+
+    def _may_probe_lane(self) -> bool:
+        """Whether the next request may find out that a destination which left the fast lane is fast again."""
+        may_begin = self._lane_probes.may_begin(self._seconds()) and self.breaker.state != "open"
+        return may_begin and lanes.probe_due(self.pace, self._clock(), self._rules.slowness)
+
+    def _begin_lane_probe(self) -> bool:
+        """Whether this request does so; all others move to the slow lane until it ends."""
+        if self._rules.lane != "fast" or self.pace.lane != "slow":
+            return False
+        self.pace = lanes.probe_begun(self.pace)
+        self._lane_probes.begin(self._seconds())
+        return True
 
     def ended(self, answers: Sequence[Answer], request: float, turn: float) -> None:
         """Update breaker, lane and usual duration after a request.
@@ -256,7 +287,7 @@ class Admission:
         self.rules = rules
         self._clock = clock
         self._seconds = seconds
-        self._shares = FairShare(rules.requests)
+        self._shared = SharedLimits(FairShare(rules.requests), LaneProbes(rules.slowness.between_probes))
         self._gates: dict[TenantName, Gate] = {}
         """The one used last is the last: destinations come and go, and one in use must keep its gate."""
 
@@ -265,7 +296,7 @@ class Admission:
         key = destination.tenant, destination.name
         found = self._gates.pop(key, None)
         if found is None or not (found.destination is destination or found.destination == destination):
-            found = Gate(destination, self.rules, self._shares, self._clock, self._seconds)
+            found = Gate(destination, self.rules, self._shared, self._clock, self._seconds)
         self._gates[key] = found
         if len(self._gates) > _MOST_GATES:
             self._gates.pop(next(iter(self._gates)))

@@ -26,6 +26,15 @@ class LaneThresholds:
 
     stay_limit: float = 600.0
 
+    probe: float = 30.0
+    """Multiple of the stay after which the fast lane tries a request by itself, having heard nothing."""
+
+    probe_limit: float = 3600.0
+    """Longest time until that."""
+
+    between_probes: float = 10.0
+    """Shortest time between two such requests of a process, to whichever destinations."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaneState:
@@ -41,9 +50,15 @@ class LaneState:
 
     stay: float = 0.0
 
+    probing: bool = False
+    """Whether the fast lane tries a request now."""
+
 
 def after_request(pace: LaneState, seconds: float, now_ms: int, rules: LaneThresholds) -> LaneState:
     """The state after a request ended, with whatever result."""
+    if pace.probing:
+        returns = seconds <= rules.slow  # no less than the fast lane asks of the others
+        return LaneState(since_ms=now_ms, stay=pace.stay) if returns else slowed(pace, now_ms, rules)
     average = pace.average + _WEIGHT * (seconds - pace.average)
     quick = pace.quick + 1 if seconds < rules.quick else 0
     if pace.lane == "fast" and average > rules.slow:
@@ -55,9 +70,9 @@ def after_request(pace: LaneState, seconds: float, now_ms: int, rules: LaneThres
 
 def slowed(pace: LaneState, now_ms: int, rules: LaneThresholds) -> LaneState:
     """The state after a request took too long."""
-    if pace.lane == "slow":
+    if pace.lane == "slow" and not pace.probing:
         return replace(pace, quick=0)
-    relapsed = pace.stay and now_ms - pace.since_ms < 2000 * pace.stay
+    relapsed = pace.probing or (pace.stay and now_ms - pace.since_ms < 2000 * pace.stay)
     stay = min(2 * pace.stay, rules.stay_limit) if relapsed else rules.stay
     return LaneState(lane="slow", since_ms=now_ms, stay=stay)
 
@@ -70,3 +85,23 @@ def recovered(pace: LaneState, seen_ms: int) -> LaneState:
     if pace.lane == "fast" or seen_ms - pace.since_ms < 1000 * pace.stay:
         return pace
     return LaneState(since_ms=seen_ms, stay=pace.stay)
+
+
+def probe_due(pace: LaneState, now_ms: int, rules: LaneThresholds) -> bool:
+    """Whether the fast lane should try a request, because a slow destination's time without news is over.
+
+    The slow lane counts quick requests in a process that ends when it is idle: of a destination with an event
+    every few minutes it never has enough to report.
+    """
+    wait = min(rules.probe * pace.stay, rules.probe_limit)
+    return pace.lane == "slow" and not pace.probing and now_ms - pace.since_ms >= 1000 * wait
+
+
+def probe_begun(pace: LaneState) -> LaneState:
+    """The state while the fast lane tries a request."""
+    return replace(pace, probing=True)
+
+
+def probe_ended(pace: LaneState) -> LaneState:
+    """The state after that; if the request showed nothing, another one is due."""
+    return replace(pace, probing=False)

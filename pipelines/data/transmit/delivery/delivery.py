@@ -11,7 +11,7 @@ from pipelines.data.transmit.connectors.base import Answer
 from pipelines.data.transmit.connectors.http.credentials import BadSecretError
 from pipelines.data.transmit.connectors.registry import ConnectorPool
 from pipelines.data.transmit.delivery.decide import Dead, End, Policy, Situation
-from pipelines.data.transmit.delivery.kafka_rows import SettledEvents
+from pipelines.data.transmit.delivery.kafka_rows import SettledEvents, as_read
 from pipelines.data.transmit.delivery.outcomes import (
     Answered,
     Failed,
@@ -27,6 +27,7 @@ from pipelines.data.transmit.delivery.request_batch import Group, RequestBatch, 
 from pipelines.data.transmit.delivery.timeout import Deadline, WaitLimits, within
 from pipelines.data.transmit.delivery.transform_executor import TransformExecutor
 from pipelines.data.transmit.events import Event
+from shared.contracts.reasons import INTERNAL
 from shared.contracts.secrets import UnknownSecretError
 from shared.runtime.clock import Clock
 from shared.runtime.egress import SENDER
@@ -63,8 +64,12 @@ class Delivery:
             return
         await asyncio.sleep(self._pause(events))
         whole = RequestBatch(resolved=found, attempt=of.attempt, events=events, started_ms=started_ms)
-        ready = await self._transformed(whole) if found.transform else events
-        await asyncio.gather(*(self._until_ended(whole.of(run)) for run in split(ready, found.batch)))
+        await (self._in_runs(whole) if found.transform else self._all_at_once(whole))
+
+    async def _all_at_once(self, batch: RequestBatch) -> None:
+        """Send events, in as many requests as the destination's limits ask for."""
+        requests = split(batch.events, batch.resolved.batch)
+        await asyncio.gather(*(self._until_ended(batch.of(events)) for events in requests))
 
     def _pause(self, events: Sequence[Event]) -> float:
         """Seconds until all events may be sent: the rest of a pause that the fast lane had no time for."""
@@ -72,23 +77,29 @@ class Delivery:
         asked = min((until_ms - self.clock()) / 1000, self.policy.pause_limit)
         return max(0.0, min(asked, self._seconds_left()))
 
-    async def _transformed(self, batch: RequestBatch) -> Sequence[Event]:
-        """The transformed events; those that cannot be transformed are settled here."""
-        if self.admission.of(batch.destination).moved:  # the slow lane transforms them
-            self._apply(batch, Moved())
-            return []
+    async def _in_runs(self, batch: RequestBatch) -> None:
+        """Transform and send events in runs that fit in memory, each when the one before is settled."""
         patient = asyncio.get_running_loop().time() + self.wait_limits.answer
         # Asked before the wait, in which the deadline may be extended: the slow lane would move to itself.
-        moves, until = patient < self.deadline.at, min(patient, self.deadline.at)
-        transformed = await self.transformer.transform(batch.resolved, batch.events, until)
-        for reason, dead in transformed.dead.items():
-            self._bury(batch.group, dead, reason, batch.started_ms)
-        for reason, waiting in transformed.waiting.items():
-            self._apply(batch.of(waiting), Failed(reason))
-        if transformed.late:
-            late = Failed("deadline: no time for the pipe's masks or transform", counted=False)
-            self._apply(batch.of(transformed.late), Moved() if moves else late)
-        return transformed.ready
+        moves = patient < self.deadline.at
+        while batch.events:
+            if self.admission.of(batch.destination).moved:  # the slow lane transforms them
+                self._apply(batch, Moved())
+                return
+            batch = batch.of(await self._run(batch, min(patient, self.deadline.at), moves))
+
+    async def _run(self, batch: RequestBatch, until: float, moves: bool) -> Sequence[Event]:
+        """Transform and send a run, and settle what cannot be transformed; returns the events after it."""
+        async with self.transformer.run(batch.resolved, batch.events, until) as transformed:
+            for reason, dead in transformed.dead.items():
+                self._bury(batch.group, dead, reason, batch.started_ms)
+            for reason, waiting in transformed.waiting.items():
+                self._apply(batch.of(waiting), Failed(reason))
+            if transformed.late:
+                late = Failed("deadline: no time for the pipe's masks or transform", counted=False)
+                self._apply(batch.of(transformed.late), Moved() if moves else late)
+            await self._all_at_once(batch.of(transformed.ready))
+            return transformed.rest
 
     async def _until_ended(self, batch: RequestBatch) -> None:
         """Send a batch, and what is left of it, until all its events are settled."""
@@ -145,9 +156,9 @@ class Delivery:
         except Exception as error:
             named = {"tenant": batch.destination.tenant, "destination": batch.destination.name}
             _log.exception("request failed unexpectedly", extra=named)
-            return Failed(f"internal: {type(error).__name__}")
+            return Failed(f"{INTERNAL}: {type(error).__name__}")
         if len(answers) != len(batch.events):  # a defect of the connector, which must not stop the partition
-            return Failed(f"internal: {len(answers)} answers for {len(batch.events)} events")
+            return Failed(f"{INTERNAL}: {len(answers)} answers for {len(batch.events)} events")
         return Answered(answers)
 
     async def _send(self, batch: RequestBatch, seconds: float) -> Sequence[Answer]:
@@ -156,7 +167,10 @@ class Delivery:
         return await connector.send(batch.destination, batch.resolved.options, batch.events, seconds)
 
     def _apply(self, batch: RequestBatch, tried: Try) -> Outcomes:
-        """Decide the outcomes, settle the events that have ended, and return the decision."""
+        """Decide the outcomes, settle the events that have ended, and return the decision.
+
+        They are settled as they were read, so that memory for them as they were sent ends here.
+        """
         gate = self.admission.of(batch.destination)
         at = TryContext(
             now_ms=self.clock(),
@@ -165,23 +179,22 @@ class Delivery:
         )
         decided = outcomes(batch, tried, at, self.policy, self.jitter())
         for ended in decided.ended:
-            self.settle(
-                SettledEvents(
-                    events=ended.events,
-                    outcome=ended.outcome,
-                    tenant=batch.destination.tenant,
-                    destination=batch.destination.name,
-                    pipe=batch.resolved.pipe.name,
-                    attempt=batch.attempt,
-                    status=ended.status,
-                    tries=batch.tries,
-                    started_ms=batch.started_ms,
-                    departed_ms=at.now_ms,
-                    breaker=gate.breaker.state,
-                    lane=gate.pace.lane,
-                    recovered=gate.recovered,
-                )
+            settled = SettledEvents(
+                events=ended.events,
+                outcome=ended.outcome,
+                tenant=batch.destination.tenant,
+                destination=batch.destination.name,
+                pipe=batch.resolved.pipe.name,
+                attempt=batch.attempt,
+                status=ended.status,
+                tries=batch.tries,
+                started_ms=batch.started_ms,
+                departed_ms=at.now_ms,
+                breaker=gate.breaker.state,
+                lane=gate.pace.lane,
+                recovered=gate.recovered,
             )
+            self.settle(as_read(settled))
         return decided
 
     def _end_unresolved(

@@ -65,6 +65,7 @@ class FairExecutor:
             began = self._monotonic()
             turn.take()
             self._used[turn.tenant] += self._monotonic() - began
+            del turn  # or its results stayed in memory until the next one comes
 
     def _next(self) -> _Turn | None:
         """The next turn, which may be long in coming; None at the end."""

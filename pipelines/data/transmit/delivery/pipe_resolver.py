@@ -11,6 +11,7 @@ from shared.connectors.registry import OptionsError, options_of
 from shared.contracts.documents import Batch, Catalogue, Destination, Pipe, TenantName
 from shared.contracts.expressions import ExpressionError
 from shared.contracts.masks import MaskError
+from shared.contracts.reasons import INTERNAL
 from shared.runtime.logging import get_logger
 from shared.transformation.pipe_transform import PipeTransform, transform_of
 
@@ -130,7 +131,7 @@ class PipeResolver:
             made = self._resolve(pipe, destination)
         except Exception as error:  # such as a connector that cannot be imported: the next look may succeed
             _log.exception("pipe not resolved: unexpected error", extra={"tenant": pipe.tenant})
-            problem = f"internal: {type(error).__name__}"
+            problem = f"{INTERNAL}: {type(error).__name__}"
             return ResolvedPipe(pipe, destination, None, None, destination.batch, problem)
         self._resolved[pipe.tenant, pipe.name] = made
         return made

@@ -88,6 +88,39 @@ def test_a_place_that_was_given_at_the_moment_of_a_cancellation_goes_to_the_next
     asyncio.run(run())
 
 
+def test_places_are_taken_together_and_given_back_in_parts() -> None:
+    async def run() -> None:
+        shares = FairShare(PLACES)
+        await shares.take("a", 6)
+        assert not shares.at_once("a")
+        assert shares.at_once("b", 6)
+        assert not shares.at_once("b", 7)
+        second = asyncio.create_task(shares.take("a", 3))
+        await settled()
+        shares.give_back("a", 1)
+        await settled()
+        assert not second.done(), "it would hold more than are free"
+        shares.give_back("a", 1)
+        await asyncio.wait_for(second, 60)
+        shares.give_back("a", 7)
+        assert shares.at_once("b", PLACES), "all are free again"
+
+    asyncio.run(run())
+
+
+def test_who_gives_up_waiting_for_many_places_holds_up_no_other() -> None:
+    async def run() -> None:
+        shares = FairShare(PLACES)
+        await shares.take("a", 4)
+        many, one = (asyncio.create_task(shares.take("a", places)) for places in (6, 1))
+        await settled()
+        assert not one.done(), "in the order of the tenant's calls"
+        many.cancel()
+        await asyncio.wait_for(one, 60)
+
+    asyncio.run(run())
+
+
 steps = st.lists(
     st.tuples(st.sampled_from(["want", "leave", "give_up"]), st.sampled_from("abc"), st.integers(1, 9)),
     max_size=30,

@@ -8,6 +8,7 @@ import pytest
 
 from pipelines.data.transmit.connectors.http.formats import body
 from shared.contracts.documents import Pipe
+from shared.contracts.limits import MAX_EVENT_BYTES
 from shared.contracts.masks import MAX_MASKS, Mask
 from shared.transformation.pipe_transform import (
     PipeTransform,
@@ -75,6 +76,18 @@ def test_data_that_is_not_json_can_be_masked_as_a_whole_only() -> None:
 def test_json_data_can_be_masked_as_a_whole() -> None:
     assert shaped(None, redact("$.data")).value == b'"***"'
     assert shaped(None, [Mask(path="$.data", action="drop")]).value is None
+
+
+def test_data_that_masks_make_larger_than_an_event_may_be_fails() -> None:
+    each = [Mask(path="$.data[*]", action="hash")]
+    most = (MAX_EVENT_BYTES - 1) // len(b'"%b",' % (b"0" * 64))
+    assert len(shaped(None, each, value=numbers(most)).value or b"") <= MAX_EVENT_BYTES
+    with pytest.raises(TransformError, match="mask_failed: the masked data has more than 524288 bytes"):
+        shaped(None, each, value=numbers(most + 1))
+
+
+def numbers(count: int) -> bytes:
+    return b"[" + b",".join([b"1"] * count) + b"]"
 
 
 def test_many_masks_of_many_values_are_stopped_before_they_hold_up_the_others() -> None:

@@ -3,7 +3,8 @@
 import asyncio
 from contextlib import AsyncExitStack
 
-from pipelines.data.transmit.admission.gate import Admission, AdmissionPolicy, NoTurn
+from pipelines.data.transmit.admission.gate import Admission, AdmissionPolicy, Moved, NoTurn
+from pipelines.data.transmit.connectors.base import Answer
 from shared.contracts.documents import Destination
 
 
@@ -34,5 +35,57 @@ def test_a_tenant_without_a_share_left_gets_no_turn_and_another_gets_one_at_once
             assert own.breaker.state == "closed"
         async with own.turn(1, loop.time() + 60, 0) as refusal:
             assert refusal is None, "those that hung have ended"
+
+    asyncio.run(run())
+
+
+def test_slow_destinations_are_tried_one_at_a_time_and_rarely() -> None:
+    seconds = 1_000.0
+
+    async def run() -> None:
+        nonlocal seconds
+        loop = asyncio.get_running_loop()
+        admission = Admission(AdmissionPolicy(lane="fast"), lambda: int(1000 * seconds), lambda: seconds)
+        one, two = (admission.of(Destination(name=name, tenant="acme")) for name in ("one", "two"))
+        for gate in (one, two):
+            gate.overdue()
+        seconds += 299
+        assert one.moved
+        assert two.moved
+        seconds += 1
+        until = loop.time() + 60
+        async with one.turn(1, until, 0) as refusal, one.turn(1, until, 0) as second:
+            assert (refusal, second) == (None, Moved())
+            assert one.moved
+            assert two.moved, "another destination's is under way"
+            one.overdue()
+        assert two.moved, "too soon after the one before"
+        seconds += 10
+        assert one.moved
+        async with two.turn(1, until, 0) as refusal:
+            assert refusal is None
+            two.ended([Answer(status=200)], 0.1, 0.0)
+        assert not two.moved
+        async with two.turn(1, until, 0) as first, two.turn(1, until, 0) as second:
+            assert (first, second) == (None, None), "it is in the fast lane as before"
+
+    asyncio.run(run())
+
+
+def test_a_tried_request_that_showed_nothing_is_followed_by_another() -> None:
+    seconds = 1_000.0
+
+    async def run() -> None:
+        nonlocal seconds
+        until = asyncio.get_running_loop().time() + 60
+        admission = Admission(AdmissionPolicy(lane="fast"), lambda: int(1000 * seconds), lambda: seconds)
+        gate = admission.of(Destination(name="one", tenant="acme"))
+        gate.overdue()
+        seconds += 300
+        async with gate.turn(1, until, 0) as refusal:
+            assert refusal is None
+        assert gate.moved
+        seconds += 10
+        assert not gate.moved
 
     asyncio.run(run())

@@ -4,6 +4,9 @@ from pipelines.data.transmit.admission.lanes import (
     LaneState,
     LaneThresholds,
     after_request,
+    probe_begun,
+    probe_due,
+    probe_ended,
     recovered,
     slowed,
 )
@@ -53,3 +56,38 @@ def test_each_relapse_doubles_the_stay_and_a_long_good_time_forgives() -> None:
 
 def test_a_late_answer_restarts_the_count_of_quick_ones() -> None:
     assert slowed(after(LaneState(lane="slow"), 4, 0.1), 0, RULES).quick == 0
+
+
+def due(pace: LaneState) -> int:
+    """Milliseconds from a move to the first moment at which the fast lane may try a request."""
+    return next(at for at in range(0, 7_200_000, 1_000) if probe_due(pace, pace.since_ms + at, RULES))
+
+
+def test_without_news_a_request_is_tried_after_minutes_and_more_rarely_each_time_that_it_is_slow() -> None:
+    pace, waits = slowed(LaneState(), 50_000, RULES), []
+    for _ in range(3):
+        waits.append(due(pace))
+        pace = slowed(probe_begun(pace), pace.since_ms + waits[-1], RULES)
+        assert (pace.lane, pace.probing) == ("slow", False)
+    assert waits == [300_000, 600_000, 750_000], "30 times the stay, which has a limit"
+    assert due(LaneState(lane="slow", stay=600.0)) == 3_600_000
+
+
+def test_a_request_that_was_tried_decides_alone_and_one_that_showed_nothing_does_not_count() -> None:
+    slow = slowed(LaneState(), 0, RULES)
+    tried = probe_begun(slow)
+    assert not probe_due(tried, 900_000, RULES), "another one is under way"
+    assert after(tried, 1, 0.39, 300_000) == LaneState(since_ms=300_000, stay=10.0)
+    assert after(tried, 1, 0.41, 300_000) == LaneState(lane="slow", since_ms=300_000, stay=20.0)
+    assert probe_ended(tried) == slow
+
+
+def test_news_during_such_a_request_and_a_relapse_after_it_count_as_ever() -> None:
+    tried = probe_begun(slowed(LaneState(), 0, RULES))
+    assert recovered(tried, 300_000) == LaneState(since_ms=300_000, stay=10.0)
+    back = after(tried, 1, 0.1, 300_000)
+    assert slowed(back, 301_000, RULES).stay == 20.0
+
+
+def test_a_destination_in_the_fast_lane_is_not_tried() -> None:
+    assert not probe_due(LaneState(stay=10.0), 10_000_000, RULES)

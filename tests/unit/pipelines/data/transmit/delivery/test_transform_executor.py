@@ -11,6 +11,7 @@ from pipelines.data.transmit.delivery import transform_executor
 from pipelines.data.transmit.delivery.pipe_resolver import ResolvedPipe
 from pipelines.data.transmit.delivery.transform_executor import Transformed, TransformExecutor
 from pipelines.data.transmit.events import Event
+from shared.contracts.limits import MAX_EVENT_BYTES
 
 _EVENT_SECONDS = 0.1
 _ALLOWED_SECONDS = 0.5
@@ -49,12 +50,16 @@ def test_many_pipes_with_one_costly_event_each_get_no_more_time_than_one(
     transform = Costly(machine)
     resolved = cast(ResolvedPipe, SimpleNamespace(transform=transform, pipe=SimpleNamespace(tenant="t")))
     event: Any = object()
-    executor = TransformExecutor(cast(Any, None))
+    executor = TransformExecutor(cast(Any, None), 64 * MAX_EVENT_BYTES)
+
+    async def one(until: float) -> Transformed:
+        async with executor.run(resolved, [event], until) as transformed:
+            return transformed
 
     async def all_at_once() -> list[Transformed]:
-        await executor.transform(resolved, [event], math.inf)  # the thread has started
+        await one(math.inf)  # the thread has started
         until = asyncio.get_running_loop().time() + _ALLOWED_SECONDS
-        return await asyncio.gather(*(executor.transform(resolved, [event], until) for _ in range(_PIPES)))
+        return await asyncio.gather(*(one(until) for _ in range(_PIPES)))
 
     try:
         with asyncio.Runner(loop_factory=lambda: machine) as runner:
