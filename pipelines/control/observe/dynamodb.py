@@ -48,7 +48,8 @@ class Item(NamedTuple):
 class Store:
     """A table. Every method may be called from any thread, and raises StoreError if the table fails.
 
-    Each write is a transaction that fails once a later process has begun with the table (see `fence`).
+    Each write is a transaction that fails once a later process has begun with the table, and before `begin`
+    if any process has (see `fence`).
     boto3 takes region and credentials from the environment.
     """
 
@@ -139,11 +140,14 @@ class Store:
 
     def _write(self, changes: list[dict[str, Any]]) -> None:
         for turn in range(_TRIES):
+            generation = self._fence.generation  # `begin` may come while the request is under way
             try:
                 with self._writing:
-                    self._client.transact_write_items(TransactItems=[self._fence.condition, *changes])
+                    self._client.transact_write_items(
+                        TransactItems=[self._fence.condition(generation), *changes]
+                    )
             except (BotoCoreError, ClientError) as error:
-                self._fence.check(error)
+                self._fence.check(error, generation)
                 if not (conflicts(error) or throttled(error)):
                     raise StoreError(f"table {self._table} cannot be written: {error}") from error
             else:

@@ -2,6 +2,7 @@
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -84,6 +85,48 @@ def test_nothing_is_written_once_a_later_process_has_begun(url: str, request: py
     assert (older.superseded, newer.superseded) == (True, False)
     newer.put([Item("a", "2", b"new")])
     assert [item.body for item in newer.query("a")] == [b"old", b"new"]
+
+
+@pytest.mark.usefixtures("store")
+def test_a_write_before_the_begin_is_refused_and_supersedes_nothing(
+    url: str, request: pytest.FixtureRequest
+) -> None:
+    begun(url, request)
+    early = Store(table_of(request), url)
+    with pytest.raises(StoreError, match="has not begun with its table yet"):
+        early.put([Item("quiet", "1", b"window")])
+    assert (early.superseded, early.get("quiet", "1")) == (False, None)
+    early.begin()
+    early.put([Item("quiet", "1", b"window")])
+    assert (early.superseded, early.get("quiet", "1")) == (False, b"window")
+
+
+class BegunMeanwhile(Store):
+    """Begins while its first write is on the way."""
+
+    def begin_during_a_write(self) -> None:
+        send = self._client.transact_write_items
+
+        def late(**asked: Any) -> Any:
+            self._client.transact_write_items = send
+            self.begin()
+            return send(**asked)
+
+        self._client.transact_write_items = late
+
+
+@pytest.mark.usefixtures("store")
+def test_a_write_that_the_begin_overtakes_supersedes_nothing(
+    url: str, request: pytest.FixtureRequest
+) -> None:
+    begun(url, request)
+    early = BegunMeanwhile(table_of(request), url)
+    early.begin_during_a_write()
+    with pytest.raises(StoreError, match="has not begun with its table yet"):
+        early.put([Item("quiet", "1", b"window")])
+    assert not early.superseded
+    early.put([Item("quiet", "1", b"window")])
+    assert early.get("quiet", "1") == b"window"
 
 
 @pytest.mark.usefixtures("store")
