@@ -37,8 +37,8 @@ def evaluate(
     behind = inputs.behind_seconds > settings.alarm_meter_seconds
     found = chain(
         loss_rules.proven(inputs, history, settings),
-        loss_rules.rate(inputs, settings),
-        loss_rules.doubled(inputs, settings),
+        loss_rules.rate(inputs, history, settings),
+        loss_rules.doubled(inputs, history, settings),
         burning(inputs),
         throughput_rules.stalled(inputs, settings),
         throughput_rules.backlog(inputs, history, catalogue, settings) if catalogue is not None else (),
