@@ -19,7 +19,8 @@ class DestinationHealth(Struct, kw_only=True, frozen=True):
     """Events that wait for their next try, of any age."""
 
     reasons: dict[str, int]
-    """Failed events by `status reason`."""
+    """Failed events by `status reason`; also of earlier minutes those that wait, if nothing was delivered
+    since they failed last."""
 
     breaker: str
     """`closed`, `open` or `half_open`, as the newest receipt says; empty if nothing was sent."""
@@ -31,10 +32,10 @@ class DestinationHealth(Struct, kw_only=True, frozen=True):
     """`good`, `failing`, `down` or `idle`."""
 
     window_seconds: float = 0.0
-    """The time that delivered, failed and reasons cover."""
+    """The time whose minutes delivered and failed cover."""
 
     last_error: str = ""
-    """The commonest reason of the newest failures, `status reason`; empty if nothing failed."""
+    """The commonest reason of the newest of these failures, `status reason`; empty if there is none."""
 
     last_error_ms: int | None = None
     """Time of the newest failure, epoch milliseconds."""

@@ -7,9 +7,9 @@ from typing import Final, TypeVar
 import msgspec
 from msgspec import Struct
 
-from pipelines.control.deploy.backend import BackendError, SideMinute
+from pipelines.control.deploy.backend import BackendError, RefusedError, SideMinute
 from shared.contracts.diamond.stability import SILENT, Stability
-from shared.contracts.scorecard import MinuteCard
+from shared.contracts.scorecard import MinuteFigures
 from shared.runtime.side_stability import PATH
 
 T = TypeVar("T")
@@ -17,7 +17,7 @@ _MOST_MINUTES: Final = 1_440
 """Of one question to observe."""
 
 Ask = Callable[[str], bytes]
-"""The answer of a side's observe to GET of a path; raises BackendError."""
+"""The answer of a side's observe to GET of a path; raises BackendError, RefusedError for status 400."""
 
 
 class MinuteUsage(Struct, frozen=True, kw_only=True):
@@ -57,12 +57,12 @@ def minutes_of(ask: Ask, first: int, last: int, used: Callable[[int], MinuteUsag
     since = max(first, until - _MOST_MINUTES + 1)
     if since > until:
         return []
-    cards = _answer(ask, f"/v1/minutes?from={since}&to={until}", list[MinuteCard])
+    cards = _without_hops(ask, f"/v1/minutes?from={since}&to={until}")
     known = [card for card in cards if card.answered_for or not card.settled]
     return sorted((side_minute(card, used(card.minute)) for card in known), key=lambda each: each.minute)
 
 
-def side_minute(card: MinuteCard, used: MinuteUsage) -> SideMinute:
+def side_minute(card: MinuteFigures, used: MinuteUsage) -> SideMinute:
     """A minute as the deployer judges it.
 
     Dead letters count that hifi could have prevented, whether they were replayed since or not. Of an observe
@@ -86,6 +86,17 @@ def side_minute(card: MinuteCard, used: MinuteUsage) -> SideMinute:
         cpu_seconds=used.cpu_seconds,
         memory_bytes=used.memory_bytes,
     )
+
+
+def _without_hops(ask: Ask, path: str) -> list[MinuteFigures]:
+    """Of all customers together a minute has a hop for each pipe, which nothing here reads.
+
+    An observe of an earlier version does not know the parameter.
+    """
+    try:
+        return _answer(ask, f"{path}&hops=false", list[MinuteFigures])
+    except RefusedError:
+        return _answer(ask, path, list[MinuteFigures])
 
 
 def _answer(ask: Ask, path: str, kind: type[T]) -> T:

@@ -39,6 +39,10 @@ class BackendError(Exception):
     """The place cannot be asked or changed just now; the text says why. It is worth another try."""
 
 
+class RefusedError(BackendError):
+    """What was asked takes the request for a wrong one (400), as one of an earlier version may."""
+
+
 class FencedError(Exception):
     """Another deployer has taken over: this one has to stop."""
 

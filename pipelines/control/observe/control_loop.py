@@ -24,6 +24,7 @@ from pipelines.control.observe.ledger.watermarks import OffsetsSnapshot, Waterma
 from pipelines.control.observe.metrics import ObserveMetrics
 from pipelines.control.observe.scorecards.day_state import CardChange, DayState
 from pipelines.control.observe.scorecards.destinations import destination_health, waiting_by_pipe
+from pipelines.control.observe.scorecards.late_failures import LastDeliveries
 from pipelines.control.observe.scorecards.minute_state import MinuteTracker
 from pipelines.control.observe.settings import ObserveSettings
 from pipelines.control.observe.skew.skew_watch import SkewWatch
@@ -77,6 +78,7 @@ class ControlLoop:
         self._watermarks = Watermarks(int(settings.settle_seconds * 1_000))
         self._staleness = Staleness(clock())
         self._stall_detection, self._sources = StallDetection(), Sources()
+        self._deliveries = LastDeliveries()
         self._nodes: Sequence[NodeProgress] = ()
         self._unread: Mapping[str, int] = {}
         self._overdue: Mapping[str, float] = {}
@@ -127,7 +129,7 @@ class ControlLoop:
         self._read_offsets(now_ms)
         passed = ReadProgress(marks=self._watermarks.marks, read_to_ms=self._watermarks.read_to_ms)
         cards = self._tracker.judge(passed, now_ms)
-        self._sources.take(self._tracker.touched)
+        self.note_touched()
         changes = self._days.take(cards)
         self._note_late(changes, now_ms)
         self._persistence.load()
@@ -145,10 +147,15 @@ class ControlLoop:
         if catalogue.complete:  # without documents nothing says what was deleted
             self.metrics.forget_deleted(catalogue.destinations, now_ms)
 
-    def note_sources(self) -> None:
-        """Remember when the sources of the minutes that were judged last sent, for the alarm `silent`."""
+    def note_touched(self) -> None:
+        """Remember of the minutes that were judged last when sources sent and destinations were reached.
+
+        The alarms `silent` and `customer` need it for longer than the minutes are in memory, or looked at.
+        """
         self._sources.take(self._tracker.touched)
+        self._deliveries.take(self._tracker.touched)
         self._sources.forget(self._clock())
+        self._deliveries.forget(self._clock())
 
     def save(self) -> None:
         """Store changes when the process ends."""
@@ -213,7 +220,9 @@ class ControlLoop:
             cards=self._days.cards,
             days=self._days.day_cards,
             tenants=tuple(sorted(self._persistence.tenants - {""})),
-            destinations=destination_health(recent, self._tracker.still_open(), known, window_seconds),
+            destinations=destination_health(
+                recent, self._tracker.still_open(), known, window_seconds, self._deliveries.at_ms
+            ),
             read_to_ms=self._watermarks.read_to_ms,
             behind_seconds=behind,
             behind=self._staleness.fresh or behind > self._settings.behind_seconds,

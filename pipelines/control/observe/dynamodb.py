@@ -9,9 +9,12 @@ from uuid import uuid4
 from botocore.exceptions import BotoCoreError, ClientError
 
 from pipelines.control.observe.fence import Fence
+from pipelines.control.observe.replaced_parts import ReplacedParts
 from shared.dynamodb.client import StoreError, conflicts, create_table, dynamodb_client, throttled
 from shared.dynamodb.reading import queried, row_at
+from shared.runtime.logging import get_logger
 
+_log = get_logger(__name__)
 PK: Final = "pk"
 SK: Final = "sk"
 BODY: Final = "body"
@@ -29,7 +32,7 @@ _MOST_BYTES: Final = 3_000_000
 """Most bytes of bodies in one transaction: DynamoDB takes 4 MB with all that is around them."""
 
 _PART_SECONDS: Final = 30 * 86_400
-"""When parts that were replaced expire."""
+"""When the parts of an item that does not expire do."""
 
 _TRIES: Final = 8
 _PAUSE_SECONDS: Final = 0.05
@@ -48,7 +51,8 @@ class Item(NamedTuple):
 class Store:
     """A table. Every method may be called from any thread, and raises StoreError if the table fails.
 
-    Each write is a transaction that fails once a later process has begun with the table (see `fence`).
+    Each write is a transaction that fails once a later process has begun with the table, and before `begin`
+    if any process has (see `fence`).
     boto3 takes region and credentials from the environment.
     """
 
@@ -60,6 +64,7 @@ class Store:
         self._writing = threading.Lock()
         """Transactions at the same time would conflict over the fence, which is in each of them."""
 
+        self._long = ReplacedParts()
         self._makes_table = endpoint is not None
 
     def ensure(self) -> None:
@@ -83,7 +88,8 @@ class Store:
     def get(self, pk: str, sk: str) -> bytes | None:
         """An item's body; None if there is none."""
         row = self._row(pk, sk)
-        return None if row is None else self._item(row).body
+        item = None if row is None else self._item(row)
+        return None if item is None else item.body
 
     def _row(self, pk: str, sk: str) -> dict[str, Any] | None:
         return row_at(self._client, self._table, {PK: {"S": pk}, SK: {"S": sk}})
@@ -99,32 +105,79 @@ class Store:
             },
         }
         for row in queried(self._client, self._table, **asked):
-            yield self._item(row)
+            item = self._item(row)
+            if item is not None:
+                yield item
 
     def put(self, items: Iterable[Item]) -> None:
         """Write all items, replacing those with the same keys, in no particular order.
+
+        Once the heads of long ones are written, the parts that former heads named are deleted.
 
         Raises:
             SupersededError: if a later process has begun; as every method that writes does.
         """
         rows: list[dict[str, Any]] = []
-        for item in {(item.pk, item.sk): item for item in items}.values():
+        named: dict[tuple[str, str], list[tuple[str, str]]] = {}
+        for key, item in {(item.pk, item.sk): item for item in items}.items():
             parts = _parts(item)
+            if parts:
+                self._know(key)
             self._put_rows([_row(part) for part in parts])
             rows.append(_row(item) if not parts else _head(item, parts))
+            named[key] = [(part.pk, part.sk) for part in parts]
         self._put_rows(rows)
+        for key, parts_now in named.items():
+            self._long.note(key, parts_now)
+        self._clear()
+
+    def _know(self, key: tuple[str, str]) -> None:
+        """Find out which parts an earlier process wrote of an item, before this one replaces it."""
+        row = None if self._long.knows(key) else self._row(*key)
+        if row is not None:
+            self._long.note(key, _named_in(row))
+
+    def _clear(self) -> None:
+        """Delete the parts that no head names any more; those that fail go with the next write.
+
+        Not in a transaction, which would cost twice as much: nothing refers to them, whoever has begun since.
+        """
+        left = list(self._long.take())
+        try:
+            while left:
+                pk, sk = left[-1]
+                self._client.delete_item(TableName=self._table, Key={PK: {"S": pk}, SK: {"S": sk}})
+                left.pop()
+        except (BotoCoreError, ClientError) as error:
+            self._long.put_back(left)
+            extra = {"parts": len(left), "error": str(error)}
+            _log.warning("replaced parts of long items not deleted yet; retrying", extra=extra)
 
     def _put_rows(self, rows: list[dict[str, Any]]) -> None:
         for batch in _batches(rows):
             self._write([{"Put": {"TableName": self._table, "Item": row}} for row in batch])
 
-    def _item(self, row: dict[str, Any]) -> Item:
-        """An item with its whole body, which may be split over other rows."""
-        body, expires = bytes(row[BODY]["B"]), row.get(EXPIRES)
+    def _item(self, row: dict[str, Any]) -> Item | None:
+        """An item with its whole body, which may be split over other rows; None if it is gone meanwhile.
+
+        A part that is missing was replaced since the head was read, or has expired. In the first case the
+        head is another one now. In the second what is left is given.
+        """
         pk, sk = row[PK]["S"], row[SK]["S"]
-        if _PARTS in row:
-            parts = (self._row(_parts_of(pk), name) for name in row[_PARTS]["S"].split("\n"))
-            body = b"".join(bytes(part[BODY]["B"]) for part in parts if part)
+        for _ in range(_TRIES):
+            parts = [self._row(*name) for name in _named_in(row)]
+            if all(parts):
+                break
+            now = self._row(pk, sk)
+            if now is None:
+                return None
+            if _named_in(now) == _named_in(row):
+                break
+            row = now
+        else:
+            raise StoreError(f"table {self._table}: {pk} {sk} is replaced faster than it can be read")
+        body = b"".join(bytes(each[BODY]["B"]) for each in (row, *parts) if each)
+        expires = row.get(EXPIRES)
         return Item(pk, sk, body, int(expires["N"]) if expires else None)
 
     def delete(self, pk: str, sk: str) -> None:
@@ -132,18 +185,24 @@ class Store:
         self.delete_all([(pk, sk)])
 
     def delete_all(self, keys: Iterable[tuple[str, str]]) -> None:
-        """Delete items by (pk, sk)."""
-        rows = [{PK: {"S": pk}, SK: {"S": sk}} for pk, sk in keys]
-        for batch in _batches(rows):
+        """Delete items by (pk, sk), with the parts that this process wrote of them."""
+        held = list(keys)
+        for batch in _batches({PK: {"S": pk}, SK: {"S": sk}} for pk, sk in held):
             self._write([{"Delete": {"TableName": self._table, "Key": row}} for row in batch])
+        for key in held:
+            self._long.note(key, ())
+        self._clear()
 
     def _write(self, changes: list[dict[str, Any]]) -> None:
         for turn in range(_TRIES):
+            generation = self._fence.generation  # `begin` may come while the request is under way
             try:
                 with self._writing:
-                    self._client.transact_write_items(TransactItems=[self._fence.condition, *changes])
+                    self._client.transact_write_items(
+                        TransactItems=[self._fence.condition(generation), *changes]
+                    )
             except (BotoCoreError, ClientError) as error:
-                self._fence.check(error)
+                self._fence.check(error, generation)
                 if not (conflicts(error) or throttled(error)):
                     raise StoreError(f"table {self._table} cannot be written: {error}") from error
             else:
@@ -184,6 +243,13 @@ def _parts(item: Item) -> list[Item]:
 
 def _head(item: Item, parts: list[Item]) -> dict[str, Any]:
     return _row(item._replace(body=b"")) | {_PARTS: {"S": "\n".join(part.sk for part in parts)}}
+
+
+def _named_in(head: dict[str, Any]) -> list[tuple[str, str]]:
+    """The keys of the parts that a row names; none of a short body."""
+    if _PARTS not in head:
+        return []
+    return [(_parts_of(head[PK]["S"]), name) for name in head[_PARTS]["S"].split("\n")]
 
 
 def _parts_of(pk: str) -> str:

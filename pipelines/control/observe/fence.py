@@ -53,28 +53,43 @@ class Fence:
         self._generation = int(answer["Attributes"][_GENERATION]["N"])
 
     @property
-    def condition(self) -> dict[str, Any]:
-        """The first item of each transaction."""
+    def generation(self) -> int:
+        """The process's number; 0 before `begin`."""
+        return self._generation
+
+    def condition(self, generation: int) -> dict[str, Any]:
+        """The first item of each transaction of a process with this number."""
         check: dict[str, Any] = {
             "TableName": self._table,
             "Key": _KEY,
             "ExpressionAttributeNames": _NAMES,
             "ConditionExpression": "attribute_not_exists(#g)",
         }
-        if self._generation:
+        if generation:
             check["ConditionExpression"] = "#g = :g"
-            check["ExpressionAttributeValues"] = {":g": {"N": str(self._generation)}}
+            check["ExpressionAttributeValues"] = {":g": {"N": str(generation)}}
         return {"ConditionCheck": check}
 
-    def check(self, error: Exception) -> None:
+    def check(self, error: Exception, generation: int) -> None:
         """Raise what a failed transaction means if it failed because of the condition.
+
+        Args:
+            error: that of the transaction.
+            generation: the one of its condition. With 0 it came before `begin`, and what has begun with the
+                table is a process before this one.
 
         Raises:
             SupersededError: if a later process has begun.
+            StoreError: if this one had not begun yet.
         """
-        if cancellations(error)[:1] == [CONDITION_FAILED]:
-            self.superseded = True
-            raise SupersededError(
-                f"table {self._table}: another observe has begun with it since; this one, start number "
-                f"{self._generation}, writes nothing any more"
+        if cancellations(error)[:1] != [CONDITION_FAILED]:
+            return
+        if not generation:
+            raise StoreError(
+                f"table {self._table}: observe has not begun with its table yet; try again in a few seconds"
             ) from error
+        self.superseded = True
+        raise SupersededError(
+            f"table {self._table}: another observe has begun with it since; this one, start number "
+            f"{generation}, writes nothing any more"
+        ) from error

@@ -107,7 +107,7 @@ class Observe:
             watched=self._watched,
             persistence=self._persistence,
             offsets=progress.look,
-            judged=loop.note_sources,
+            judged=loop.note_touched,
             needed=self._alarms.losses(),
             clock=wall_clock,
             store_seconds=self._settings.store_seconds,

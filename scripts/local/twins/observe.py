@@ -5,18 +5,21 @@ from typing import Final
 
 import httpx
 
-from pipelines.control.deploy.backend import BackendError
+from pipelines.control.deploy.backend import BackendError, RefusedError
 from scripts.local.side import Side
 
 _SECONDS: Final = 5.0
 
 
 def observe_of(side: Side) -> Callable[[str], bytes]:
-    """A function that answers GET of a path; it raises BackendError."""
+    """A function that answers GET of a path; it raises BackendError, RefusedError for status 400."""
 
     def ask(path: str) -> bytes:
         try:
-            return httpx.get(f"{side.observe_url}{path}", timeout=_SECONDS).raise_for_status().content
+            answer = httpx.get(f"{side.observe_url}{path}", timeout=_SECONDS)
+            if answer.status_code == httpx.codes.BAD_REQUEST:
+                raise RefusedError(f"observe of {side.name} refuses {path}: {answer.text[:200]}")
+            return answer.raise_for_status().content
         except (httpx.HTTPError, ValueError) as error:
             raise BackendError(f"observe of {side.name} does not answer: {error}") from error
 

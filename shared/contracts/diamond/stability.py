@@ -77,21 +77,19 @@ def stability(
     )
 
 
-def about_the_side(alarms: Iterable[Alarm], cards: Callable[[str], Iterable[MinuteCard]]) -> list[Alarm]:
+def about_the_side(alarms: Iterable[Alarm], cards: Callable[[Alarm], Iterable[MinuteCard]]) -> list[Alarm]:
     """Open alarms without those on minutes that were slow only because destinations failed.
 
     Among many customers some destination is always down: there would never be a release.
 
     Args:
         alarms: those that are open.
-        cards: of a tenant, the cards that are held.
+        cards: of an alarm, the cards of its tenant's minutes that it may be about.
     """
-    return [
-        each for each in alarms if each.kind is not AlarmKind.BURN or _is_raised_by(each, cards(each.tenant))
-    ]
+    return [each for each in alarms if each.kind is not AlarmKind.BURN or _is_raised_by(each, cards(each))]
 
 
-def raised_by(alarms: Iterable[Alarm], cards: Callable[[str], Iterable[MinuteCard]]) -> list[Alarm]:
+def raised_by(alarms: Iterable[Alarm], cards: Callable[[Alarm], Iterable[MinuteCard]]) -> list[Alarm]:
     """Of open alarms, those that some minutes have their part in, and those about the present.
 
     An alarm stays open for long after what it is about: what a side did with other code is not held against
@@ -99,9 +97,9 @@ def raised_by(alarms: Iterable[Alarm], cards: Callable[[str], Iterable[MinuteCar
 
     Args:
         alarms: those that are open.
-        cards: of a tenant, the cards of these minutes.
+        cards: of an alarm, the cards of its tenant's minutes among these.
     """
-    return [each for each in alarms if _is_raised_by(each, cards(each.tenant))]
+    return [each for each in alarms if _is_raised_by(each, cards(each))]
 
 
 def _is_raised_by(alarm: Alarm, cards: Iterable[MinuteCard]) -> bool:

@@ -1,9 +1,12 @@
 """The table, of moto and of DynamoDB Local: everything written is read back in order, in any amount."""
 
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from pipelines.control.observe.dynamodb import Item, Store
 from shared.dynamodb.client import StoreError
@@ -49,6 +52,73 @@ def test_a_body_larger_than_an_item_is_whole(store: Store) -> None:
     assert store.get("a", "1") == b"short again"
 
 
+LONG = bytes(range(256)) * 4_000
+
+
+def parts(store: Store) -> list[int]:
+    """Lengths of the parts that are stored."""
+    return [len(item.body) for item in store.query("a#parts")]
+
+
+def test_of_a_long_body_only_the_last_ones_parts_are_kept(
+    store: Store, url: str, request: pytest.FixtureRequest
+) -> None:
+    for at in range(3):
+        store.put([Item("a", "1", LONG[at:]), Item("a", "2", b"short")])
+    assert parts(store) == [350_000, 350_000, len(LONG) - 700_002]
+    next_process = begun(url, request)
+    next_process.put([Item("a", "1", LONG[:400_000])])
+    assert (parts(next_process), next_process.get("a", "1")) == ([350_000, 50_000], LONG[:400_000])
+    next_process.put([Item("a", "1", b"short again")])
+    assert (parts(next_process), next_process.get("a", "1")) == ([], b"short again")
+    next_process.put([Item("a", "1", LONG)])
+    next_process.delete("a", "1")
+    assert (parts(next_process), next_process.get("a", "1")) == ([], None)
+
+
+@pytest.mark.parametrize("new", [LONG[::-1], b"short", None], ids=["long", "short", "deleted"])
+def test_a_reader_that_has_the_old_head_reads_the_new_body(store: Store, new: bytes | None) -> None:
+    store.put([Item("a", "1", b"first"), Item("a", "2", LONG)])
+    reading = store.query("a")
+    assert next(reading).body == b"first", "and the answer with both heads is there"
+    if new is None:
+        store.delete("a", "2")
+    else:
+        store.put([Item("a", "2", new)])
+    assert [item.body for item in reading] == ([] if new is None else [new])
+
+
+class Undeleting(Store):
+    """A table of which single rows cannot be deleted for a while."""
+
+    def refuse(self) -> Callable[[], None]:
+        """Let deletions fail until what is given back is called."""
+        sent = self._client.delete_item
+
+        def refused(**_: Any) -> Any:
+            raise ClientError({"Error": {"Code": "InternalServerError"}}, "DeleteItem")
+
+        def again() -> None:
+            self._client.delete_item = sent
+
+        self._client.delete_item = refused
+        return again
+
+
+@pytest.mark.usefixtures("store")
+def test_parts_that_cannot_be_deleted_fail_no_write_and_go_with_the_next_one(
+    url: str, request: pytest.FixtureRequest
+) -> None:
+    store = Undeleting(table_of(request), url)
+    store.put([Item("a", "1", LONG)])
+    again = store.refuse()
+    store.put([Item("a", "1", LONG)])
+    assert (len(parts(store)), store.get("a", "1")) == (6, LONG)
+    again()
+    store.put([Item("b", "1", b"any")])
+    assert (len(parts(store)), store.get("a", "1")) == (3, LONG)
+
+
 def test_the_table_of_a_former_start_is_kept(store: Store, url: str, request: pytest.FixtureRequest) -> None:
     store.put([Item("a", "1", b"\x00\xff")])
     again = Store(table_of(request), url)
@@ -84,6 +154,48 @@ def test_nothing_is_written_once_a_later_process_has_begun(url: str, request: py
     assert (older.superseded, newer.superseded) == (True, False)
     newer.put([Item("a", "2", b"new")])
     assert [item.body for item in newer.query("a")] == [b"old", b"new"]
+
+
+@pytest.mark.usefixtures("store")
+def test_a_write_before_the_begin_is_refused_and_supersedes_nothing(
+    url: str, request: pytest.FixtureRequest
+) -> None:
+    begun(url, request)
+    early = Store(table_of(request), url)
+    with pytest.raises(StoreError, match="has not begun with its table yet"):
+        early.put([Item("quiet", "1", b"window")])
+    assert (early.superseded, early.get("quiet", "1")) == (False, None)
+    early.begin()
+    early.put([Item("quiet", "1", b"window")])
+    assert (early.superseded, early.get("quiet", "1")) == (False, b"window")
+
+
+class BegunMeanwhile(Store):
+    """Begins while its first write is on the way."""
+
+    def begin_during_a_write(self) -> None:
+        send = self._client.transact_write_items
+
+        def late(**asked: Any) -> Any:
+            self._client.transact_write_items = send
+            self.begin()
+            return send(**asked)
+
+        self._client.transact_write_items = late
+
+
+@pytest.mark.usefixtures("store")
+def test_a_write_that_the_begin_overtakes_supersedes_nothing(
+    url: str, request: pytest.FixtureRequest
+) -> None:
+    begun(url, request)
+    early = BegunMeanwhile(table_of(request), url)
+    early.begin_during_a_write()
+    with pytest.raises(StoreError, match="has not begun with its table yet"):
+        early.put([Item("quiet", "1", b"window")])
+    assert not early.superseded
+    early.put([Item("quiet", "1", b"window")])
+    assert early.get("quiet", "1") == b"window"
 
 
 @pytest.mark.usefixtures("store")

@@ -12,7 +12,7 @@ from kubernetes.client.exceptions import ApiException
 from urllib3.exceptions import HTTPError
 
 from pipelines.control.backends.aws.manifest import Manifest
-from pipelines.control.deploy.backend import BackendError
+from pipelines.control.deploy.backend import BackendError, RefusedError
 
 MANAGER: Final = "hifi-deployer"
 """The field manager: what it has applied is its own, and what it applies no more goes."""
@@ -143,7 +143,9 @@ class KubeApi:
             return None
         if status == HTTPStatus.CONFLICT:
             raise ConflictError(f"{method} {path}: {_message(answer)}")
-        if status >= HTTPStatus.BAD_REQUEST:
+        if status == HTTPStatus.BAD_REQUEST:
+            raise RefusedError(f"{method} {path}: {status} {_message(answer)}")
+        if status > HTTPStatus.BAD_REQUEST:
             raise BackendError(f"{method} {path}: {status} {_message(answer)}")
         return answer
 

@@ -43,6 +43,17 @@ WINDOWS: Final = (
 )
 
 
+def oldest_minute(subject: str, at_ms: int) -> int:
+    """The first epoch minute that an alarm may be about that is open now.
+
+    Args:
+        subject: the alarm's, which is the name of its window; of an unknown one the longest counts.
+        at_ms: now, epoch milliseconds.
+    """
+    long = max((each.long for each in WINDOWS if each.name == subject), default=WINDOWS[-1].long)
+    return at_ms // MINUTE_MS - UNSETTLED_MINUTES - long + 1
+
+
 def burning(inputs: Inputs) -> Iterator[Finding]:
     """Findings for tenants that use up the day's budget too fast, one per window."""
     for tenant, cards in tenants(inputs):

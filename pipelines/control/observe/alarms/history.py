@@ -1,4 +1,4 @@
-"""State that rules need from earlier passes: losses, backlogs and silent sources, each since when. Pure."""
+"""State that rules need from earlier passes: losses, doubles, backlogs and so on, each since when. Pure."""
 
 import zlib
 from collections.abc import Iterable, Mapping
@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from pipelines.control.observe.alarms.inputs import Inputs, SourceMinutes
+from pipelines.control.observe.alarms.rises import KnownCount, doubled_counts, risen, wrongly_dead
 from pipelines.control.observe.alarms.settings import AlarmSettings
 from shared.contracts.documents import TenantName
 from shared.contracts.envelope import MINUTE_MS
@@ -41,10 +42,16 @@ class BacklogSample(Struct, frozen=True, array_like=True):
 
 
 class History(Struct, kw_only=True, frozen=True):
-    """Losses, backlogs and silent sources as seen in earlier passes."""
+    """Losses, doubles, dead letters, backlogs and silent sources as seen in earlier passes."""
 
     losses: dict[str, KnownLoss] = {}
     """By `loss_key`."""
+
+    doubled: dict[str, KnownCount] | None = None
+    """Second copies, by `rise_key`; None if an earlier version stored the history."""
+
+    dead: dict[str, KnownCount] | None = None
+    """Dead letters that hifi caused, likewise."""
 
     backlogs: dict[str, list[BacklogSample]] = {}
     """By `name_key` of a pipe."""
@@ -73,6 +80,8 @@ def updated(before: History, inputs: Inputs, settings: AlarmSettings) -> History
     """The history after a pass."""
     return History(
         losses={key: _known(before.losses.get(key), row.lost, inputs.at_ms) for key, row in _lost(inputs)},
+        doubled=risen(before.doubled, doubled_counts(inputs), inputs.at_ms),
+        dead=risen(before.dead, wrongly_dead(inputs), inputs.at_ms),
         backlogs=_backlogs(before.backlogs, inputs, settings.alarm_backlog_minutes),
         silent=_silent(before.silent, inputs, settings.alarm_silent_minutes),
     )
@@ -85,6 +94,12 @@ def newest_losses(history: History) -> dict[int, int]:
         minute = int(key.split(_SEPARATOR)[1])
         found[minute] = max(known.since_ms, found.get(minute, 0))
     return found
+
+
+def lost_since(history: History, oldest_ms: int) -> set[tuple[str, int]]:
+    """Tenants and epoch minutes of the losses that were found after a time."""
+    keys = (key.split(_SEPARATOR) for key, known in history.losses.items() if known.since_ms > oldest_ms)
+    return {(tenant, int(minute)) for tenant, minute, *_ in keys}
 
 
 def loss_key(card: MinuteCard, row: HopRow) -> str:

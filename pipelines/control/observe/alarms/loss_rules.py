@@ -3,13 +3,13 @@
 A card counts only proven losses as lost; events that are late or wait are `under_way` or `waiting` there.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from pipelines.control.observe.alarms.formatting import counted, listed, moment, percent
-from pipelines.control.observe.alarms.history import History, loss_key
+from pipelines.control.observe.alarms.history import History, loss_key, lost_since
 from pipelines.control.observe.alarms.inputs import Finding, Inputs
+from pipelines.control.observe.alarms.rises import MinuteOf, since, wrongly_dead
 from pipelines.control.observe.alarms.settings import AlarmSettings
-from pipelines.control.observe.ledger.fault_attribution import is_customer_fault
 from shared.contracts.alarms import AlarmKind
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import ALL_TENANTS, HopRow, MinuteCard
@@ -20,10 +20,22 @@ def tenants(inputs: Inputs) -> Iterator[tuple[str, Sequence[MinuteCard]]]:
     return ((tenant, cards) for tenant, cards in inputs.cards.items() if tenant != ALL_TENANTS)
 
 
-def last_minutes(inputs: Inputs, cards: Sequence[MinuteCard], minutes: int) -> list[MinuteCard]:
-    """The cards of the last `minutes` whole minutes."""
+def _counted(
+    inputs: Inputs, cards: Sequence[MinuteCard], minutes: int, late: Collection[MinuteOf]
+) -> list[MinuteCard]:
+    """The cards of the last `minutes` whole minutes, and of earlier ones those with something found late."""
     now = inputs.at_ms // MINUTE_MS
-    return [card for card in cards if now - minutes <= card.minute <= now]
+    return [
+        card for card in cards if now - minutes <= card.minute <= now or (card.tenant, card.minute) in late
+    ]
+
+
+def _span(inputs: Inputs, counted_cards: Sequence[MinuteCard], minutes: int) -> str:
+    """The minutes that were counted, in words."""
+    oldest = inputs.at_ms // MINUTE_MS - minutes
+    earlier = sum(card.minute < oldest for card in counted_cards)
+    found = f" and {counted(earlier, 'earlier one')}" if earlier else ""
+    return f"in the last {minutes} minutes{found}"
 
 
 def proven(inputs: Inputs, history: History, settings: AlarmSettings) -> Iterator[Finding]:
@@ -62,45 +74,39 @@ def _text(hop: str, found: list[tuple[MinuteCard, HopRow]]) -> str:
     return text
 
 
-def rate(inputs: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
+def rate(inputs: Inputs, history: History, settings: AlarmSettings) -> Iterator[Finding]:
     """Lost events, and dead letters caused by hifi, above the threshold."""
     dead = wrongly_dead(inputs)
+    oldest_ms = inputs.at_ms - settings.alarm_loss_minutes * MINUTE_MS
+    late = lost_since(history, oldest_ms) | since(history.dead, oldest_ms)
     for tenant, cards in tenants(inputs):
-        recent = last_minutes(inputs, cards, settings.alarm_loss_minutes)
+        recent = _counted(inputs, cards, settings.alarm_loss_minutes, late)
         total = sum(card.total for card in recent)
         lost = sum(card.lost for card in recent)
         wrong = sum(dead.get((tenant, card.minute), 0) for card in recent)
         if total and (lost + wrong) / total > settings.alarm_loss_share:
             text = (
                 f"{percent((lost + wrong) / total)} of {counted(total, 'owed delivery', 'owed deliveries')} "
-                f"failed in the last {settings.alarm_loss_minutes} minutes: {counted(lost, 'event')} lost, "
-                f"{wrong:,} dead letters caused by hifi; "
+                f"failed {_span(inputs, recent, settings.alarm_loss_minutes)}: "
+                f"{counted(lost, 'event')} lost, {wrong:,} dead letters caused by hifi; "
                 f"the threshold is {percent(settings.alarm_loss_share)}"
             )
             yield Finding(kind=AlarmKind.LOSS_RATE, tenant=tenant, subject="deliveries", text=text)
 
 
-def wrongly_dead(inputs: Inputs) -> Mapping[tuple[str, int], int]:
-    """Dead letters that the customer cannot prevent, by tenant and minute."""
-    found: dict[tuple[str, int], int] = {}
-    for each in inputs.dead:
-        key = each.tenant, each.minute
-        count = sum(n for reason, n in each.reasons.items() if not is_customer_fault(reason))
-        found[key] = found.get(key, 0) + count
-    return found
-
-
-def doubled(inputs: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
+def doubled(inputs: Inputs, history: History, settings: AlarmSettings) -> Iterator[Finding]:
     """More doubled events than a crash explains."""
+    late = since(history.doubled, inputs.at_ms - settings.alarm_doubled_minutes * MINUTE_MS)
     for tenant, cards in tenants(inputs):
-        recent = last_minutes(inputs, cards, settings.alarm_doubled_minutes)
+        recent = _counted(inputs, cards, settings.alarm_doubled_minutes, late)
         total, twice = sum(card.total for card in recent), sum(card.doubled for card in recent)
         if twice and twice > total * settings.alarm_doubled_share:
             hops = {_hop(row): row.doubled for card in recent for row in card.hops if row.doubled}
             where = f" at {listed(sorted(hops))}" if hops else ""
             text = (
-                f"{counted(twice, 'event')} doubled{where} in the last {settings.alarm_doubled_minutes} "
-                f"minutes, {percent(twice / max(total, twice))} of {total:,} owed; the threshold is "
+                f"{counted(twice, 'event')} doubled{where} "
+                f"{_span(inputs, recent, settings.alarm_doubled_minutes)}, "
+                f"{percent(twice / max(total, twice))} of {total:,} owed; the threshold is "
                 f"{percent(settings.alarm_doubled_share)}"
             )
             yield Finding(kind=AlarmKind.DOUBLED, tenant=tenant, subject="deliveries", text=text)

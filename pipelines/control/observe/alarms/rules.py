@@ -37,8 +37,8 @@ def evaluate(
     behind = inputs.behind_seconds > settings.alarm_meter_seconds
     found = chain(
         loss_rules.proven(inputs, history, settings),
-        loss_rules.rate(inputs, settings),
-        loss_rules.doubled(inputs, settings),
+        loss_rules.rate(inputs, history, settings),
+        loss_rules.doubled(inputs, history, settings),
         burning(inputs),
         throughput_rules.stalled(inputs, settings),
         throughput_rules.backlog(inputs, history, catalogue, settings) if catalogue is not None else (),
@@ -115,4 +115,6 @@ def _text(each: DestinationHealth, reason: str, count: int) -> str:
     status, _, word = reason.partition(" ")
     said = f"answered {status}" if status.isdigit() else f"failed with {word}"
     pipes = f" (pipe {listed(each.pipes)})" if each.pipes else ""
-    return f"destination {each.name}{pipes} {said} for {counted(count, 'event')} in the last minutes"
+    waits = bool(each.waiting) and not (each.delivered or each.failed)
+    when = "that wait, of which none was delivered since" if waits else "in the last minutes"
+    return f"destination {each.name}{pipes} {said} for {counted(count, 'event')} {when}"

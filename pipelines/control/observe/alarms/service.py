@@ -80,12 +80,14 @@ class Alarms:
         Raises:
             StoreError: if the table cannot be read.
         """
-        stored, windows = self._repository.alarms(), self._repository.windows()
-        history, waiting = self._repository.history(), self._repository.notifications()
+        stored, history = self._repository.alarms(), self._repository.history()
+        waiting = self._repository.notifications()
+        with self._changing:  # a window that is added meanwhile stays in force
+            self._windows = tuple(self._repository.windows())
         self._tracked = {each.key: each for each in stored}  # oldest first, so the newest wins
         current = {each.alarm.id for each in self._tracked.values()}
         self._past = tuple(each.alarm for each in stored if each.alarm.id not in current)
-        self._windows, self._history = tuple(windows), history
+        self._history = history
         self._notifier.post(waiting)
 
     def update(self, inputs: Inputs) -> None:

@@ -6,6 +6,7 @@ from typing import Final
 
 from confluent_kafka import KafkaException
 
+from pipelines.control.observe.alarms.burn_rate import oldest_minute
 from pipelines.control.observe.alarms.service import Alarms
 from pipelines.control.observe.api.query_params import BusyError, UnavailableError
 from pipelines.control.observe.health.snapshot import Snapshot, now
@@ -15,7 +16,7 @@ from pipelines.control.observe.scorecards.day_state import Cards
 from pipelines.control.observe.scorecards.minute_cards import empty_card
 from pipelines.control.observe.scorecards.pipe_cards import pipe_card
 from pipelines.control.observe.storage.repository import Repository
-from shared.contracts.alarms import Alarm, QuietWindow
+from shared.contracts.alarms import Alarm, AlarmKind, QuietWindow
 from shared.contracts.destination_health import DestinationHealth
 from shared.contracts.diamond.activities import UnderWay
 from shared.contracts.diamond.stability import (
@@ -182,7 +183,7 @@ class Queries:
         alarms = self._alarms.listed(ALL_TENANTS, is_open=True)
         counted = raised_by if since else about_the_side
         return stability(
-            counted(alarms, lambda tenant: found.held(tenant, since)),
+            counted(alarms, lambda alarm: found.held(alarm.tenant, _first_minute(alarm, found, since))),
             [card for card in _customers(found) if card.minute >= since],
             found.behind_seconds,
             behind=found.behind,
@@ -221,6 +222,13 @@ class Queries:
 
 def _busy() -> BusyError:
     return BusyError(f"{SEARCHES_AT_ONCE} searches for events run already, which is the most at once")
+
+
+def _first_minute(alarm: Alarm, found: Snapshot, since: int) -> int:
+    """The first minute by which an alarm is judged: a burn is about its own window, whatever was before."""
+    if alarm.kind is not AlarmKind.BURN:
+        return since
+    return max(since, oldest_minute(alarm.subject, found.at_ms))
 
 
 def _customers(found: Snapshot) -> Iterator[MinuteCard]:

@@ -4,7 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from pipelines.control.observe.ledger.minute_sums import StageSums
-from pipelines.control.observe.ledger.reconciliation_rules import Reconciliation
+from pipelines.control.observe.scorecards.late_failures import (
+    FAILED,
+    TRIED,
+    Tried,
+    late_failures,
+    waiting_in,
+)
 from pipelines.control.observe.scorecards.minute_cards import JudgedMinute
 from shared.contracts.destination_health import DestinationHealth
 from shared.contracts.documents import TenantName
@@ -13,9 +19,6 @@ from shared.contracts.ledger import Stage
 
 FAILING_SHARE: Final = 0.05
 """Share of failed tries from which a destination counts as failing."""
-
-_FAILED: Final = (Stage.RETRYING, Stage.DEAD)
-_TRIED: Final = (Stage.DELIVERED, *_FAILED)
 
 
 class Waiting(NamedTuple):
@@ -26,19 +29,12 @@ class Waiting(NamedTuple):
     """Start of the oldest one's minute, epoch milliseconds."""
 
 
-class _Tried(NamedTuple):
-    """Tries of one destination in one minute."""
-
-    pipe: str
-    stage: Stage
-    line: StageSums
-
-
 def destination_health(
     recent: Iterable[JudgedMinute],
     unsettled: Iterable[JudgedMinute],
     known: Iterable[TenantName],
     window_seconds: float,
+    delivered: Mapping[TenantName, int],
 ) -> list[DestinationHealth]:
     """Health of destinations that are published, have recent receipts or waiting events; by tenant and name.
 
@@ -47,27 +43,42 @@ def destination_health(
         unsettled: all minutes in which events may wait, however old.
         known: published destinations by tenant and name.
         window_seconds: the time that `recent` covers.
+        delivered: when destinations were last delivered anything, epoch milliseconds, see `LastDeliveries`.
     """
-    open_minutes = list(unsettled)
+    open_minutes, last_minutes = list(unsettled), list(recent)
     waiting = waiting_by_pipe(open_minutes)
-    tried = _by_destination(recent)
+    tried, older = _by_destination(last_minutes), _by_destination(_others(open_minutes, last_minutes))
     pipes: dict[TenantName, set[str]] = {key: {each.pipe for each in found} for key, found in tried.items()}
     for (tenant, name), found in _by_destination(open_minutes).items():
         late = {each.pipe for each in found if (tenant, each.pipe) in waiting}
         if late:
             pipes.setdefault((tenant, name), set()).update(late)
     return [
-        _health(key, tried.get(key, ()), _waits(key[0], pipes.get(key, ()), waiting), window_seconds)
+        _health(
+            key,
+            tried.get(key, ()),
+            late_failures(older.get(key, ()), delivered.get(key, 0), window_seconds),
+            _waits(key[0], pipes.get(key, ()), waiting),
+            window_seconds,
+        )
         for key in sorted({*known, *pipes})
     ]
 
 
-def _by_destination(parts: Iterable[JudgedMinute]) -> Mapping[TenantName, Sequence[_Tried]]:
-    found: dict[TenantName, list[_Tried]] = {}
+def _others(parts: Iterable[JudgedMinute], known: Iterable[JudgedMinute]) -> list[JudgedMinute]:
+    """Those of the minutes that are not among the known ones."""
+    keys = {(part.state.tenant, part.state.minute) for part in known}
+    return [part for part in parts if (part.state.tenant, part.state.minute) not in keys]
+
+
+def _by_destination(parts: Iterable[JudgedMinute]) -> Mapping[TenantName, Sequence[Tried]]:
+    found: dict[TenantName, list[Tried]] = {}
     for part in parts:
+        waiting = waiting_in(part)
         for (stage, pipe, destination), line in part.state.lines.items():
-            if stage in _TRIED and destination:
-                found.setdefault((part.state.tenant, destination), []).append(_Tried(pipe, stage, line))
+            if stage in TRIED and destination:
+                each = Tried(pipe, stage, line, waiting.get(pipe, 0))
+                found.setdefault((part.state.tenant, destination), []).append(each)
     return found
 
 
@@ -75,11 +86,11 @@ def waiting_by_pipe(parts: Iterable[JudgedMinute]) -> Mapping[TenantName, Waitin
     """Events that wait to be retried, by tenant and pipe; pipes without any are left out."""
     total: dict[TenantName, Waiting] = {}
     for part in parts:
-        for key, verdict in part.judgement.verdicts.items():
-            if key.account is Reconciliation.RETRY and verdict.waiting:
-                at, minute_ms = (part.state.tenant, key.pipe), part.state.minute * MINUTE_MS
-                before = total.get(at, Waiting(0, minute_ms))
-                total[at] = Waiting(before.events + verdict.waiting, min(before.oldest_ms, minute_ms))
+        minute_ms = part.state.minute * MINUTE_MS
+        for pipe, events in waiting_in(part).items():
+            before = total.get((part.state.tenant, pipe), Waiting(0, minute_ms))
+            oldest_ms = min(before.oldest_ms, minute_ms)
+            total[part.state.tenant, pipe] = Waiting(before.events + events, oldest_ms)
     return total
 
 
@@ -90,11 +101,15 @@ def _waits(
 
 
 def _health(
-    key: TenantName, tried: Sequence[_Tried], pipes: Mapping[str, Waiting | None], window_seconds: float
+    key: TenantName,
+    tried: Sequence[Tried],
+    late: Sequence[Tried],
+    pipes: Mapping[str, Waiting | None],
+    window_seconds: float,
 ) -> DestinationHealth:
     newest = max((each.line for each in tried), key=lambda line: line.last_ms, default=StageSums())
-    failures = [each.line for each in tried if each.stage in _FAILED]
-    failure = max(failures, key=lambda line: line.last_ms, default=None)
+    failures = [each.line for each in tried if each.stage in FAILED]
+    failure = max((*failures, *(each.line for each in late)), key=lambda line: line.last_ms, default=None)
     delivered = sum(each.line.count for each in tried if each.stage is Stage.DELIVERED)
     failed = sum(line.count for line in failures)
     waiting = [each for each in pipes.values() if each is not None]
@@ -105,7 +120,9 @@ def _health(
         delivered=delivered,
         failed=failed,
         waiting=sum(each.events for each in waiting),
-        reasons=_reasons(each.line for each in tried),
+        reasons=_reasons(
+            [*(each.line.reasons for each in tried), *(each.waiting_by_reason for each in late)]
+        ),
         breaker=newest.breaker,
         lane=newest.lane,
         health=_word(delivered, failed, newest.breaker, bool(waiting)),
@@ -116,10 +133,10 @@ def _health(
     )
 
 
-def _reasons(lines: Iterable[StageSums]) -> dict[str, int]:
+def _reasons(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     reasons: dict[str, int] = {}
-    for line in lines:
-        for reason, count in line.reasons.items():
+    for part in parts:
+        for reason, count in part.items():
             reasons[reason] = reasons.get(reason, 0) + count
     return reasons
 

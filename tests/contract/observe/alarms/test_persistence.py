@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import pytest
 
@@ -138,3 +138,40 @@ def test_failed_writes_are_repeated_when_the_store_is_back(
     second.restore()
     assert [each.subject for each in second.listed(ALL_TENANTS, True)] == ["route"]
     second.close()
+
+
+class PausingStore(Store):
+    """Calls back once, when the quiet windows were read and not yet handed on."""
+
+    def __init__(self, table: str, endpoint: str) -> None:
+        super().__init__(table, endpoint)
+        self.between: Callable[[], None] = lambda: None
+
+    def query(self, pk: str, first: str = "", last: str = "\U0010ffff") -> Iterator[Item]:
+        found = list(super().query(pk, first, last))
+        if pk == "quiet":
+            self.between()
+        return iter(found)
+
+
+def test_a_window_that_is_posted_during_the_restore_stays_in_force(
+    store: Store, secrets: SecretTable, aws: str
+) -> None:
+    pausing, now = PausingStore("alarms", aws), wall_clock()
+    alarms = Alarms(settings(), pausing, Catalogue, secrets, wall_clock)
+    window = QuietWindow(from_ms=now, until_ms=now + 3_600_000, reason="deployment")
+    post = threading.Thread(target=alarms.add_window, args=(window,))
+
+    def posted() -> None:
+        post.start()
+        # It may have to wait for the restore; where nothing holds it, a second is enough for two requests.
+        post.join(1.0)
+
+    pausing.between = posted
+    try:
+        alarms.restore()
+        post.join()
+        assert [each.reason for each in alarms.windows()] == ["deployment"]
+        assert len(list(store.query("quiet"))) == 1
+    finally:
+        alarms.close()

@@ -17,7 +17,7 @@ from shared.contracts.diamond.stability import (
 from shared.contracts.documents import CANARY
 from shared.contracts.scorecard import MinuteCard
 
-Counted = Callable[[Iterable[Alarm], Callable[[str], Iterable[MinuteCard]]], list[Alarm]]
+Counted = Callable[[Iterable[Alarm], Callable[[Alarm], Iterable[MinuteCard]]], list[Alarm]]
 
 
 def alarm(kind: AlarmKind, quiet: str = "") -> Alarm:
@@ -76,9 +76,9 @@ def test_of_what_is_in_a_quiet_window_only_an_acknowledged_loss_does_not_count(k
 def test_an_alarm_about_minutes_that_do_not_count_is_left_out(kind: AlarmKind, bad: MinuteCard) -> None:
     good = MinuteCard(tenant="acme", minute=8, settled=True, total=9, good=9)
     held = {"acme": [good], "other": [bad]}
-    assert raised_by([alarm(kind)], lambda tenant: held[tenant]) == []
+    assert raised_by([alarm(kind)], lambda alarm: held[alarm.tenant]) == []
     held["acme"].append(bad)
-    assert raised_by([alarm(kind)], lambda tenant: held[tenant]) == [alarm(kind)]
+    assert raised_by([alarm(kind)], lambda alarm: held[alarm.tenant]) == [alarm(kind)]
 
 
 HELD_UP = MinuteCard(tenant="acme", minute=7, settled=True, total=9, good=2, held_up=7, spent=True)

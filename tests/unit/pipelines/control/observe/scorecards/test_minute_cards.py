@@ -196,7 +196,7 @@ def test_a_day_without_a_judged_minute_has_no_nines() -> None:
 
 
 def health_of(minutes: Sequence[JudgedMinute]) -> list[DestinationHealth]:
-    return destination_health(minutes, minutes, [], 600.0)
+    return destination_health(minutes, minutes, [], 600.0, {})
 
 
 def test_destinations_are_shown_with_their_failures() -> None:
@@ -224,13 +224,13 @@ def test_waiting_events_are_shown_at_their_destination() -> None:
     minutes = [settled(applied(world.ranges()), world, world.passed(nodes=()))]
     (health,) = health_of(minutes)
     assert (health.name, health.waiting, health.health) == ("to-p1", 9, "down")
-    (later,) = destination_health([], minutes, [], 600.0)
+    (later,) = destination_health([], minutes, [], 600.0, {})
     assert (later.name, later.waiting, later.failed, later.health) == ("to-p1", 9, 0, "down")
     assert later.oldest_waiting_ms == MINUTE * 60_000
 
 
 def test_a_known_destination_is_shown_before_it_was_sent_anything() -> None:
-    (health,) = destination_health([], [], [("acme", "new")], 600.0)
+    (health,) = destination_health([], [], [("acme", "new")], 600.0, {})
     assert (health.tenant, health.name, health.health, health.success) == ("acme", "new", "idle", None)
     assert (health.events_per_second, health.last_error, health.oldest_waiting_ms) == (0.0, "", None)
 
