@@ -96,12 +96,6 @@ def newest_losses(history: History) -> dict[int, int]:
     return found
 
 
-def lost_since(history: History, oldest_ms: int) -> set[tuple[str, int]]:
-    """Tenants and epoch minutes of the losses that were found after a time."""
-    keys = (key.split(_SEPARATOR) for key, known in history.losses.items() if known.since_ms > oldest_ms)
-    return {(tenant, int(minute)) for tenant, minute, *_ in keys}
-
-
 def loss_key(card: MinuteCard, row: HopRow) -> str:
     """The key of one minute's loss at one hop."""
     return _SEPARATOR.join((card.tenant, str(card.minute), row.node, row.pipe))

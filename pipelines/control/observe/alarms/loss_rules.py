@@ -6,7 +6,7 @@ A card counts only proven losses as lost; events that are late or wait are `unde
 from collections.abc import Collection, Iterator, Sequence
 
 from pipelines.control.observe.alarms.formatting import counted, listed, moment, percent
-from pipelines.control.observe.alarms.history import History, loss_key, lost_since
+from pipelines.control.observe.alarms.history import History, loss_key
 from pipelines.control.observe.alarms.inputs import Finding, Inputs
 from pipelines.control.observe.alarms.rises import MinuteOf, since, wrongly_dead
 from pipelines.control.observe.alarms.settings import AlarmSettings
@@ -75,10 +75,12 @@ def _text(hop: str, found: list[tuple[MinuteCard, HopRow]]) -> str:
 
 
 def rate(inputs: Inputs, history: History, settings: AlarmSettings) -> Iterator[Finding]:
-    """Lost events, and dead letters caused by hifi, above the threshold."""
+    """Lost events, and dead letters caused by hifi, above the threshold.
+
+    Dead letters count when they are found, however old their minute is; `proven` does that for losses.
+    """
     dead = wrongly_dead(inputs)
-    oldest_ms = inputs.at_ms - settings.alarm_loss_minutes * MINUTE_MS
-    late = lost_since(history, oldest_ms) | since(history.dead, oldest_ms)
+    late = since(history.dead, inputs.at_ms - settings.alarm_loss_minutes * MINUTE_MS)
     for tenant, cards in tenants(inputs):
         recent = _counted(inputs, cards, settings.alarm_loss_minutes, late)
         total = sum(card.total for card in recent)

@@ -1,4 +1,4 @@
-"""Doubles, losses and dead letters count when they are found, however old their minute is."""
+"""Doubles and dead letters count when they are found, however old their minute is."""
 
 from collections.abc import Sequence
 
@@ -89,6 +89,6 @@ def test_dead_letters_of_hifi_that_are_found_late_count_for_the_loss_rate() -> N
     assert kinds(after(known, at(61, old, dead=dead)), at(61, old, dead=dead)) == []
 
 
-def test_losses_that_are_found_late_count_for_the_loss_rate() -> None:
+def test_a_loss_that_is_found_late_is_one_alarm() -> None:
     now = at(0, lossy(OLD - 60, lost=40))
-    assert kinds(after(after(History(), at(-1)), now), now) == [AlarmKind.LOSS, AlarmKind.LOSS_RATE]
+    assert kinds(after(after(History(), at(-1)), now), now) == [AlarmKind.LOSS]
