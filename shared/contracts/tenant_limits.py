@@ -1,7 +1,7 @@
 """How much one tenant may configure: every node keeps all of it, and every write checks all of it. Pure."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -30,6 +30,10 @@ UNCOUNTED_KEYS: Final = 8
 """Write keys of each source that do not count as bytes, so that a tenant at its limit can rotate a key."""
 
 
+Figures = Counter[Hashable]
+"""Counts of a tenant's documents, by what they are of; a limit bounds each."""
+
+_ALL: Final = ""
 _values: Final = msgspec.json.Encoder(order="sorted")
 
 
@@ -64,31 +68,40 @@ class TenantLimits(Struct, frozen=True, kw_only=True):
         for name, would, measured in _MEASURES:
             limit: int = getattr(self, name)
             found = measured(has)
-            if found > limit and found > measured(had):
-                raise TenantFullError(_said(would.format(found), f"{limit:,}", name.upper()))
+            if _excess(found, limit) and _excess(found, limit) > _excess(former := measured(had), limit):
+                figure = max(count for group, count in found.items() if count > max(limit, former[group]))
+                raise TenantFullError(_said(would.format(figure), f"{limit:,}", name.upper()))
 
 
-def _size(documents: Iterable[Document]) -> int:
+def _excess(figures: Figures, limit: int) -> int:
+    """How much of all figures together is above the limit of each."""
+    return sum(count - limit for count in figures.values() if count > limit)
+
+
+def _documents(documents: Sequence[Document]) -> Figures:
+    return Counter({_ALL: len(documents)})
+
+
+def _size(documents: Sequence[Document]) -> Figures:
     encode = msgspec.json.Encoder().encode
-    return sum(len(encode(_counted(each))) for each in documents)
+    return Counter({_ALL: sum(len(encode(_counted(each))) for each in documents)})
 
 
-def _comparisons(documents: Iterable[Document]) -> int:
-    return sum(comparisons(each.match) for each in documents if isinstance(each, Pipe))
+def _comparisons(documents: Sequence[Document]) -> Figures:
+    return Counter({_ALL: sum(comparisons(each.match) for each in documents if isinstance(each, Pipe))})
 
 
-def _contacts(documents: Iterable[Document]) -> int:
-    return sum(isinstance(each, Contact) for each in documents)
+def _contacts(documents: Sequence[Document]) -> Figures:
+    return Counter({_ALL: sum(isinstance(each, Contact) for each in documents)})
 
 
-def _secrets(documents: Iterable[Document]) -> int:
-    return len(named_secrets(documents))
+def _secrets(documents: Sequence[Document]) -> Figures:
+    return Counter({_ALL: len(named_secrets(documents))})
 
 
-def _copies(documents: Iterable[Document]) -> int:
+def _copies(documents: Sequence[Document]) -> Figures:
     pipes = (each for each in documents if isinstance(each, Pipe))
-    alike = Counter((each.source, _values.encode(each.match)) for each in pipes)
-    return max(alike.values(), default=0)
+    return Counter((each.source, _values.encode(each.match)) for each in pipes)
 
 
 def _counted(document: Document) -> Document:
@@ -103,12 +116,12 @@ def _said(would: str, limit: str, setting: str) -> str:
     return f"the tenant would have {would}, and may have {limit}; {fix}"
 
 
-_MEASURES: Final[Sequence[tuple[str, str, Callable[[Sequence[Document]], int]]]] = (
-    ("documents", "{:,} documents", len),
+_MEASURES: Final[Sequence[tuple[str, str, Callable[[Sequence[Document]], Figures]]]] = (
+    ("documents", "{:,} documents", _documents),
     ("bytes", "{:,} bytes of documents", _size),
     ("comparisons", "{:,} comparisons in its pipes' patterns", _comparisons),
     ("contacts", "{:,} contacts", _contacts),
     ("secrets", "{:,} names of secrets", _secrets),
     ("copies", "{:,} pipes of one source with the same match", _copies),
 )
-"""Of each limit its name, the sentence about a tenant above it, and the figure that it bounds."""
+"""Of each limit its name, the sentence about a tenant above it, and the figures that it bounds."""

@@ -153,6 +153,15 @@ def test_copies_of_a_tenant_above_the_limit_are_changed_and_deleted() -> None:
     THREE_COPIES.check(copies(5), [*copies(4), *copies(1, type=["a"])])
 
 
+def test_copies_above_the_limit_in_one_place_give_no_room_in_another() -> None:
+    had = [*copies(5), *copies(3, "other")]
+    said = "would have 4 pipes of one source with the same match, and may have 3; .* HIFI_TENANT_COPIES"
+    with pytest.raises(TenantFullError, match=said):
+        THREE_COPIES.check(had, [*copies(5), *copies(4, "other")])
+    THREE_COPIES.check(had, [*copies(4), *copies(4, "other")])
+    THREE_COPIES.check(had, [*copies(5), *copies(3, "other"), *copies(3, "third")])
+
+
 def sources(keys: int) -> list[Document]:
     digests = [f"sha256:{number:064}" for number in range(keys)]
     return [Source(name="s", tenant="t", write_keys=digests)]
