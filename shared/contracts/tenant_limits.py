@@ -33,12 +33,45 @@ UNCOUNTED_KEYS: Final = 8
 Figures = Counter[Hashable]
 """Counts of a tenant's documents, by what they are of; a limit bounds each."""
 
+Replaced = tuple[Sequence[Document], Sequence[Document]]
+"""What a part of a set takes the place of, and what it writes."""
+
 _ALL: Final = ""
+_IN_PARTS: Final = "while the set is written in parts"
+_TWO_STEPS: Final = "or apply the set in two steps, first what makes room"
 _values: Final = msgspec.json.Encoder(order="sorted")
 
 
 class TenantFullError(Exception):
     """A write after which a tenant would have too much; the text says of what, and the fix."""
+
+
+class _Measure(Struct, frozen=True, kw_only=True):
+    """How the figures of one limit are found."""
+
+    name: str
+    """Of the limit."""
+
+    would: str
+    """The sentence about a tenant above it."""
+
+    counted: Callable[[Sequence[Document]], Figures]
+    """Adds up: of two lists of documents together it is the sum."""
+
+    distinct: bool = False
+    """The limit bounds how many different things there are."""
+
+    def excess(self, counts: Figures, limit: int) -> int:
+        """How much of all figures together is above the limit of each."""
+        return sum(count - limit for count in self._figures(counts).values() if count > limit)
+
+    def most_added(self, had: Figures, has: Figures, limit: int) -> int:
+        """The largest figure above the limit that has grown; there must be one."""
+        former = self._figures(had)
+        return max(count for group, count in self._figures(has).items() if count > max(limit, former[group]))
+
+    def _figures(self, counts: Figures) -> Figures:
+        return Counter({_ALL: sum(count > 0 for count in counts.values())}) if self.distinct else counts
 
 
 class TenantLimits(Struct, frozen=True, kw_only=True):
@@ -65,17 +98,39 @@ class TenantLimits(Struct, frozen=True, kw_only=True):
             TenantFullError: if it adds too much.
         """
         had, has = list(before), list(after)
-        for name, would, measured in _MEASURES:
-            limit: int = getattr(self, name)
-            found = measured(has)
-            if _excess(found, limit) and _excess(found, limit) > _excess(former := measured(had), limit):
-                figure = max(count for group, count in found.items() if count > max(limit, former[group]))
-                raise TenantFullError(_said(would.format(figure), f"{limit:,}", name.upper()))
+        for measure in _MEASURES:
+            found = measure.counted(has)
+            if measure.excess(found, self._of(measure)):
+                self._refuse_more(measure, measure.counted(had), found)
 
+    def check_parts(self, before: Iterable[Document], parts: Iterable[Replaced]) -> None:
+        """Refuse a set that is written in parts, one after another, if one of them goes above a limit.
 
-def _excess(figures: Figures, limit: int) -> int:
-    """How much of all figures together is above the limit of each."""
-    return sum(count - limit for count in figures.values() if count > limit)
+        Raises:
+            TenantFullError: as `check` does for the first such part.
+        """
+        had, known = list(before), list(parts)
+        for measure in _MEASURES:
+            counts = measure.counted(had)
+            for gone, come in known:
+                after = Counter(counts)
+                after.update(measure.counted(come))
+                after.subtract(measure.counted(gone))
+                try:
+                    self._refuse_more(measure, counts, after)
+                except TenantFullError as error:
+                    raise TenantFullError(f"{_IN_PARTS} {error}, {_TWO_STEPS}") from None
+                counts = after
+
+    def _refuse_more(self, measure: _Measure, had: Figures, has: Figures) -> None:
+        limit = self._of(measure)
+        if measure.excess(has, limit) > measure.excess(had, limit):
+            would = measure.would.format(measure.most_added(had, has, limit))
+            raise TenantFullError(_said(would, f"{limit:,}", measure.name.upper()))
+
+    def _of(self, measure: _Measure) -> int:
+        limit: int = getattr(self, measure.name)
+        return limit
 
 
 def _documents(documents: Sequence[Document]) -> Figures:
@@ -96,7 +151,7 @@ def _contacts(documents: Sequence[Document]) -> Figures:
 
 
 def _secrets(documents: Sequence[Document]) -> Figures:
-    return Counter({_ALL: len(named_secrets(documents))})
+    return Counter(name for each in documents for name in named_secrets([each]))
 
 
 def _copies(documents: Sequence[Document]) -> Figures:
@@ -116,12 +171,11 @@ def _said(would: str, limit: str, setting: str) -> str:
     return f"the tenant would have {would}, and may have {limit}; {fix}"
 
 
-_MEASURES: Final[Sequence[tuple[str, str, Callable[[Sequence[Document]], Figures]]]] = (
-    ("documents", "{:,} documents", _documents),
-    ("bytes", "{:,} bytes of documents", _size),
-    ("comparisons", "{:,} comparisons in its pipes' patterns", _comparisons),
-    ("contacts", "{:,} contacts", _contacts),
-    ("secrets", "{:,} names of secrets", _secrets),
-    ("copies", "{:,} pipes of one source with the same match", _copies),
+_MEASURES: Final = (
+    _Measure(name="documents", would="{:,} documents", counted=_documents),
+    _Measure(name="bytes", would="{:,} bytes of documents", counted=_size),
+    _Measure(name="comparisons", would="{:,} comparisons in its pipes' patterns", counted=_comparisons),
+    _Measure(name="contacts", would="{:,} contacts", counted=_contacts),
+    _Measure(name="secrets", would="{:,} names of secrets", counted=_secrets, distinct=True),
+    _Measure(name="copies", would="{:,} pipes of one source with the same match", counted=_copies),
 )
-"""Of each limit its name, the sentence about a tenant above it, and the figures that it bounds."""

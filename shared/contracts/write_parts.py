@@ -4,11 +4,11 @@ A new source is opened when everything of its tenant is in force. Written before
 events that match none of them, so it is in one part with them, if they fit into one.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final, TypeVar
 
-from shared.contracts.document_items import MOST_ITEMS
+from shared.contracts.document_items import MOST_ITEMS, DocumentKey, StoredDocument
 from shared.contracts.documents import Document, Pipe, Source
 
 T = TypeVar("T")
@@ -16,6 +16,8 @@ _DOCUMENT: Final = 2
 """Items of a write that a document takes; a source takes one more for each of its write keys."""
 
 _CATALOGUE: Final = 1
+_UNSTATED: Final = _DOCUMENT + 1
+"""Items that a source is taken for whose writer does not state its write keys."""
 
 
 def items_of(document: Document) -> int:
@@ -64,6 +66,29 @@ def parts(
             left -= count(each)
     if part:
         yield part
+
+
+def parts_of_versions(
+    versions: Sequence[StoredDocument], unstated: Container[DocumentKey]
+) -> list[Sequence[StoredDocument]]:
+    """The parts in which a set is written that adds versions; a set with deletions is taken for one part.
+
+    Args:
+        versions: that all parts together add.
+        unstated: the sources whose writer does not state their write keys.
+    """
+    if any(each.document is None for each in versions):
+        return [versions]
+
+    def count(each: StoredDocument) -> int:
+        return _UNSTATED if each.key in unstated else items_of(_document(each))
+
+    return list(parts(versions, _document, count))
+
+
+def _document(each: StoredDocument) -> Document:
+    assert each.document is not None
+    return each.document
 
 
 def _units(ordered: Sequence[T], document_of: Callable[[T], Document]) -> Iterator[Sequence[T]]:
