@@ -3,18 +3,14 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from itertools import groupby
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from shared.contracts.document_items import MOST_ITEMS, DocumentKey
-from shared.contracts.documents import Document, Source, kind_of, sealed
-
-_ITEMS: Final = 2
-"""Items of a transaction that a document takes; a source takes one more for each of its write keys."""
-
-_CATALOGUE: Final = 1
+from shared.contracts import write_parts
+from shared.contracts.document_items import MOST_CHANGES, DocumentKey
+from shared.contracts.documents import Document, kind_of, sealed
 
 
 class Action(StrEnum):
@@ -60,8 +56,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     @property
     def items(self) -> int:
         """How many items its write takes at most."""
-        keys = len(self.document.write_keys) if isinstance(self.document, Source) else 0
-        return _ITEMS + keys
+        return write_parts.items_of(self.document)
 
     def body(self) -> dict[str, Any]:
         """Its JSON; a write key leaves this process as its digest only."""
@@ -70,22 +65,19 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
 
 def by_tenant(wanted: Iterable[Wanted]) -> Iterator[tuple[str, Sequence[Wanted]]]:
-    """Each tenant's documents, in an order in which every part of them can be written: pipes last."""
-    ordered = sorted(wanted, key=lambda each: (each.document.tenant, each.key.kind == "pipe"))
+    """Each tenant's documents, in the order of `parts`."""
+    ordered = sorted(wanted, key=lambda each: each.document.tenant)
     for tenant, group in groupby(ordered, key=lambda each: each.document.tenant):
-        yield tenant, list(group)
+        yield tenant, write_parts.in_order(group, _document)
 
 
 def parts(wanted: Iterable[Wanted]) -> Iterator[Sequence[Wanted]]:
-    """Documents of a tenant in groups that fit into one transaction each, in their order."""
-    part: list[Wanted] = []
-    for each in wanted:
-        if part and _CATALOGUE + each.items + sum(other.items for other in part) > MOST_ITEMS:
-            yield part
-            part = []
-        part.append(each)
-    if part:
-        yield part
+    """Documents of a tenant in groups that fit into one write each: a source with its pipes, if they fit."""
+    return write_parts.parts(wanted, _document, lambda each: each.items)
+
+
+def _document(each: Wanted) -> Document:
+    return each.document
 
 
 def put_body(wanted: Sequence[Wanted], seen: Mapping[DocumentKey, Step]) -> dict[str, Any]:
@@ -97,8 +89,7 @@ def put_body(wanted: Sequence[Wanted], seen: Mapping[DocumentKey, Step]) -> dict
 def delete_bodies(found: Iterable[tuple[DocumentKey, int | None]]) -> Iterator[dict[str, Any]]:
     """Bodies of `apply` that delete documents at the versions given, or at any; pipes first, others after."""
     ordered = sorted(found, key=lambda each: each[0].kind != "pipe")
-    most = (MOST_ITEMS - _CATALOGUE) // _ITEMS
-    for at in range(0, len(ordered), most):
-        part = ordered[at : at + most]
+    for at in range(0, len(ordered), MOST_CHANGES):
+        part = ordered[at : at + MOST_CHANGES]
         expected = {str(key): version for key, version in part if version is not None}
         yield {"delete": [msgspec.to_builtins(key) for key, _ in part], "expected": expected}

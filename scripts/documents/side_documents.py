@@ -137,11 +137,11 @@ class SideDocuments:
             say(f"new sources are opened once their pipes are in force: {LIVE_SECONDS} s at most")
         pairs = list(zip(wanted, seen, strict=True))
         done = {(each.document.tenant, step.key): step for each, step in pairs if step.action is Action.NONE}
-        changed = [each for each, step in pairs if step.action is not Action.NONE]
         written: list[Step] = []
-        for tenant, group in by_tenant(changed):
+        for tenant, group in by_tenant(wanted):
             known = {step.key: step for each, step in pairs if each.document.tenant == tenant}
-            for part in parts(group):
+            changed = [each for each in group if known[each.key].action is not Action.NONE]
+            for part in parts(changed):
                 steps = self._apply(tenant, put_body(part, known), before=written)
                 for step in steps:
                     if step.write_key is not None:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 
 import msgspec
 
-from shared.contracts.documents import SAMPLE_STEP, Contact, Document, Pipe, Source
+from shared.contracts.documents import SAMPLE_STEP, Contact, Document, Pipe, Source, key_digest
 from shared.contracts.expressions import ExpressionError, compile_expression
 from shared.contracts.masks import MaskError, mask_steps
 from shared.contracts.patterns import PatternError, compile_pattern
@@ -69,6 +69,11 @@ def _check_source(source: Source) -> None:
         problem = write_key_problem(key)
         if problem:
             raise ConfigError(f"$.write_keys[{at}]", problem)
+    first: dict[str, int] = {}
+    for at, digest in enumerate(map(key_digest, source.write_keys)):
+        if first.setdefault(digest, at) != at:
+            said = f"is the same key as write_keys[{first[digest]}]; leave one of them out"
+            raise ConfigError(f"$.write_keys[{at}]", said)
 
 
 def _check_pipe(pipe: Pipe) -> None:

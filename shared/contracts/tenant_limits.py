@@ -1,7 +1,7 @@
 """How much one tenant may configure: every node keeps all of it, and every write checks all of it. Pure."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -30,11 +30,48 @@ UNCOUNTED_KEYS: Final = 8
 """Write keys of each source that do not count as bytes, so that a tenant at its limit can rotate a key."""
 
 
+Figures = Counter[Hashable]
+"""Counts of a tenant's documents, by what they are of; a limit bounds each."""
+
+Replaced = tuple[Sequence[Document], Sequence[Document]]
+"""What a part of a set takes the place of, and what it writes."""
+
+_ALL: Final = ""
+_IN_PARTS: Final = "while the set is written in parts"
+_TWO_STEPS: Final = "or apply the set in two steps, first what makes room"
 _values: Final = msgspec.json.Encoder(order="sorted")
 
 
 class TenantFullError(Exception):
     """A write after which a tenant would have too much; the text says of what, and the fix."""
+
+
+class _Measure(Struct, frozen=True, kw_only=True):
+    """How the figures of one limit are found."""
+
+    name: str
+    """Of the limit."""
+
+    would: str
+    """The sentence about a tenant above it."""
+
+    counted: Callable[[Sequence[Document]], Figures]
+    """Adds up: of two lists of documents together it is the sum."""
+
+    distinct: bool = False
+    """The limit bounds how many different things there are."""
+
+    def excess(self, counts: Figures, limit: int) -> int:
+        """How much of all figures together is above the limit of each."""
+        return sum(count - limit for count in self._figures(counts).values() if count > limit)
+
+    def most_added(self, had: Figures, has: Figures, limit: int) -> int:
+        """The largest figure above the limit that has grown; there must be one."""
+        former = self._figures(had)
+        return max(count for group, count in self._figures(has).items() if count > max(limit, former[group]))
+
+    def _figures(self, counts: Figures) -> Figures:
+        return Counter({_ALL: sum(count > 0 for count in counts.values())}) if self.distinct else counts
 
 
 class TenantLimits(Struct, frozen=True, kw_only=True):
@@ -61,34 +98,65 @@ class TenantLimits(Struct, frozen=True, kw_only=True):
             TenantFullError: if it adds too much.
         """
         had, has = list(before), list(after)
-        for name, would, measured in _MEASURES:
-            limit: int = getattr(self, name)
-            found = measured(has)
-            if found > limit and found > measured(had):
-                raise TenantFullError(_said(would.format(found), f"{limit:,}", name.upper()))
+        for measure in _MEASURES:
+            found = measure.counted(has)
+            if measure.excess(found, self._of(measure)):
+                self._refuse_more(measure, measure.counted(had), found)
+
+    def check_parts(self, before: Iterable[Document], parts: Iterable[Replaced]) -> None:
+        """Refuse a set that is written in parts, one after another, if one of them goes above a limit.
+
+        Raises:
+            TenantFullError: as `check` does for the first such part.
+        """
+        had, known = list(before), list(parts)
+        for measure in _MEASURES:
+            counts = measure.counted(had)
+            for gone, come in known:
+                after = Counter(counts)
+                after.update(measure.counted(come))
+                after.subtract(measure.counted(gone))
+                try:
+                    self._refuse_more(measure, counts, after)
+                except TenantFullError as error:
+                    raise TenantFullError(f"{_IN_PARTS} {error}, {_TWO_STEPS}") from None
+                counts = after
+
+    def _refuse_more(self, measure: _Measure, had: Figures, has: Figures) -> None:
+        limit = self._of(measure)
+        if measure.excess(has, limit) > measure.excess(had, limit):
+            would = measure.would.format(measure.most_added(had, has, limit))
+            raise TenantFullError(_said(would, f"{limit:,}", measure.name.upper()))
+
+    def _of(self, measure: _Measure) -> int:
+        limit: int = getattr(self, measure.name)
+        return limit
 
 
-def _size(documents: Iterable[Document]) -> int:
+def _documents(documents: Sequence[Document]) -> Figures:
+    return Counter({_ALL: len(documents)})
+
+
+def _size(documents: Sequence[Document]) -> Figures:
     encode = msgspec.json.Encoder().encode
-    return sum(len(encode(_counted(each))) for each in documents)
+    return Counter({_ALL: sum(len(encode(_counted(each))) for each in documents)})
 
 
-def _comparisons(documents: Iterable[Document]) -> int:
-    return sum(comparisons(each.match) for each in documents if isinstance(each, Pipe))
+def _comparisons(documents: Sequence[Document]) -> Figures:
+    return Counter({_ALL: sum(comparisons(each.match) for each in documents if isinstance(each, Pipe))})
 
 
-def _contacts(documents: Iterable[Document]) -> int:
-    return sum(isinstance(each, Contact) for each in documents)
+def _contacts(documents: Sequence[Document]) -> Figures:
+    return Counter({_ALL: sum(isinstance(each, Contact) for each in documents)})
 
 
-def _secrets(documents: Iterable[Document]) -> int:
-    return len(named_secrets(documents))
+def _secrets(documents: Sequence[Document]) -> Figures:
+    return Counter(name for each in documents for name in named_secrets([each]))
 
 
-def _copies(documents: Iterable[Document]) -> int:
+def _copies(documents: Sequence[Document]) -> Figures:
     pipes = (each for each in documents if isinstance(each, Pipe))
-    alike = Counter((each.source, _values.encode(each.match)) for each in pipes)
-    return max(alike.values(), default=0)
+    return Counter((each.source, _values.encode(each.match)) for each in pipes)
 
 
 def _counted(document: Document) -> Document:
@@ -103,12 +171,11 @@ def _said(would: str, limit: str, setting: str) -> str:
     return f"the tenant would have {would}, and may have {limit}; {fix}"
 
 
-_MEASURES: Final[Sequence[tuple[str, str, Callable[[Sequence[Document]], int]]]] = (
-    ("documents", "{:,} documents", len),
-    ("bytes", "{:,} bytes of documents", _size),
-    ("comparisons", "{:,} comparisons in its pipes' patterns", _comparisons),
-    ("contacts", "{:,} contacts", _contacts),
-    ("secrets", "{:,} names of secrets", _secrets),
-    ("copies", "{:,} pipes of one source with the same match", _copies),
+_MEASURES: Final = (
+    _Measure(name="documents", would="{:,} documents", counted=_documents),
+    _Measure(name="bytes", would="{:,} bytes of documents", counted=_size),
+    _Measure(name="comparisons", would="{:,} comparisons in its pipes' patterns", counted=_comparisons),
+    _Measure(name="contacts", would="{:,} contacts", counted=_contacts),
+    _Measure(name="secrets", would="{:,} names of secrets", counted=_secrets, distinct=True),
+    _Measure(name="copies", would="{:,} pipes of one source with the same match", counted=_copies),
 )
-"""Of each limit its name, the sentence about a tenant above it, and the figure that it bounds."""

@@ -55,6 +55,9 @@ Verify = Callable[[Stored, Stored, Sequence[StoredDocument]], None]
 """Refuses a write by raising; gets the tenant's documents before it (deletions included) and after it, and
 the versions that it adds."""
 
+Parted = Callable[[Sequence[StoredDocument]], Sequence[Sequence[StoredDocument]]]
+"""The parts in which a set is written that adds versions."""
+
 
 class DocumentTable(DocumentReader):
     """Every method may be called from any thread, and raises StoreError if the table cannot be used."""
@@ -120,24 +123,39 @@ class DocumentTable(DocumentReader):
 
         def attempt() -> list[StoredDocument] | None:
             found = self._next(tenant, changes, by, at_ms, verify)
-            written = not found.versions or self._transact(tenant, found.versions, found.there, at=found.at)
+            there = {key: each.version for key, each in found.documents.items()}
+            written = not found.versions or self._transact(tenant, found.versions, there, at=found.at)
             return found.versions if written else None
 
         return self._until_alone(attempt)
 
-    def plan(
-        self, tenant: str, changes: Sequence[Change], *, by: str, at_ms: int, verify: Verify | None = None
+    def plan(  # noqa: PLR0913  # a write, and how it is parted
+        self,
+        tenant: str,
+        changes: Sequence[Change],
+        *,
+        by: str,
+        at_ms: int,
+        verify: Verify | None = None,
+        parted: Parted | None = None,
     ) -> list[StoredDocument]:
         """The versions that `write` would add now; it raises the same, and writes nothing.
 
         There may be MOST_PLANNED changes, more than one write takes, so that a large set can be checked
-        before it is written in parts; each must fit into a write.
+        before it is written in parts: those of `parted`, each of which must fit into a write and, one after
+        another, be within the limits. Without it each change must fit into a write.
         """
         check_planned(len(changes))
         _check_distinct(changes)
-        versions = self._next(tenant, changes, by, at_ms, verify).versions
-        for each in versions:
-            _check_items([each], len(reserved_keys([each])))
+        found = self._next(tenant, changes, by, at_ms, verify)
+        versions = found.versions
+        parts: Sequence[Sequence[StoredDocument]]
+        parts = [[each] for each in versions] if parted is None else parted(versions)
+        for part in parts:
+            _check_items(part, len(reserved_keys(part)))
+        if parted is not None and len(parts) > 1 and self._limits is not None:
+            replaced = [(_live(found.replaced(part)), _live(part)) for part in parts]
+            self._limits.check_parts(_live(found.documents.values()), replaced)
         reserved = reserved_keys(versions)
         for row in self._rows([row_key(WRITE_KEYS, key) for key in reserved]):
             if row[OWNER]["S"] != tenant:
@@ -161,7 +179,7 @@ class DocumentTable(DocumentReader):
             verify(current, after, versions)
             if self._limits is not None:  # counted of what was read, which the catalogue's version stands for
                 self._limits.check(_live(there.values()), _live(after.values()))
-        return _Next(versions, {key: each.version for key, each in there.items()}, at)
+        return _Next(versions, there, at)
 
     def remove(self, deletion: StoredDocument) -> None:
         """Take a deletion from its tenant's documents: later versions go on from it, and its history stays.
@@ -250,11 +268,15 @@ class _Next(Struct, frozen=True):
     """The versions that a write adds, and the state that it expects."""
 
     versions: list[StoredDocument]
-    there: Mapping[DocumentKey, int]
-    """The versions that are among the tenant's documents."""
+    documents: Stored
+    """What is among the tenant's documents."""
 
     at: int | None
     """The catalogue's version that it was verified at; None if it was not."""
+
+    def replaced(self, part: Iterable[StoredDocument]) -> list[StoredDocument]:
+        """The documents that some of the versions take the place of."""
+        return [self.documents[each.key] for each in part if each.key in self.documents]
 
 
 def _live(found: Iterable[StoredDocument]) -> list[Document]:

@@ -4,6 +4,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final, TypeGuard, TypeVar
 from weakref import WeakValueDictionary
@@ -13,6 +14,7 @@ from msgspec import Struct
 
 from pipelines.management.api import intent
 from pipelines.management.api.key_notes import KeyNotes
+from pipelines.management.api.moved_keys import verify_parts
 from pipelines.management.api.problems import ProblemError, not_found
 from pipelines.management.api.write_keys import new_key
 from shared.contracts.document_items import (
@@ -32,7 +34,8 @@ from shared.contracts.documents import Document, Source, key_digest, kind_of
 from shared.contracts.egress_policy import EgressPolicy
 from shared.contracts.limits import MAX_DOCUMENT_BYTES
 from shared.contracts.tenant_limits import TenantFullError
-from shared.dynamodb.document_table import DocumentTable
+from shared.contracts.write_parts import parts_of_versions
+from shared.dynamodb.document_table import DocumentTable, Stored
 from shared.dynamodb.item_store import ItemStore
 from shared.runtime.clock import Clock
 
@@ -135,7 +138,8 @@ class Documents:
                 key = DocumentKey(kind_of(document), document.name)
                 version = live_version(kept.get(key)) if key in seen else expected.get(str(key))
                 changes.append(Change(key=key, document=document, expected=version))
-            return Written(versions=self.write(tenant, changes, by=by, dry_run=dry_run), keys=keys)
+            versions = self.write(tenant, changes, by=by, dry_run=dry_run, unstated=unstated)
+            return Written(versions=versions, keys=keys)
 
         done = self._repeated(tenant, attempt, seen)
         added = {each.key for each in done.versions}
@@ -158,18 +162,41 @@ class Documents:
         made[key] = text
         return document
 
-    def write(
-        self, tenant: str, changes: Sequence[Change], *, by: str, dry_run: bool
+    def write(  # what is written, and by whom
+        self,
+        tenant: str,
+        changes: Sequence[Change],
+        *,
+        by: str,
+        dry_run: bool,
+        unstated: Container[DocumentKey] = frozenset(),
     ) -> list[StoredDocument]:
-        """Write, or tell what would be written.
+        """Write, or tell what would be written: in parts, if it is more than one write takes.
+
+        Args:
+            tenant: the owner of the documents.
+            changes: of different documents.
+            by: who writes.
+            dry_run: whether nothing is written.
+            unstated: the sources that state no write keys.
 
         Raises:
             ProblemError: 409, 412, 413 or 422.
         """
         intent.refuse_own(tenant)
-        act = self.table.plan if dry_run else self.table.write
+        act = partial(self._plan, unstated) if dry_run else partial(self.table.write, verify=intent.verify)
         with _refused(), self._alone(tenant):
-            return act(tenant, changes, by=by, at_ms=self._clock(), verify=intent.verify)
+            return act(tenant, changes, by=by, at_ms=self._clock())
+
+    def _plan(
+        self, unstated: Container[DocumentKey], tenant: str, changes: Sequence[Change], *, by: str, at_ms: int
+    ) -> list[StoredDocument]:
+        def verify(before: Stored, after: Stored, versions: Sequence[StoredDocument]) -> None:
+            intent.verify(before, after, versions)
+            verify_parts(before, parts_of_versions(versions, unstated))
+
+        parted = partial(parts_of_versions, unstated=unstated)
+        return self.table.plan(tenant, changes, by=by, at_ms=at_ms, verify=verify, parted=parted)
 
     def _alone(self, tenant: str) -> AbstractContextManager[bool]:
         """Keeps the tenant's other writers of this process out: they would only come in each other's way."""

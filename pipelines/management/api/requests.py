@@ -25,6 +25,10 @@ _MOST_DIGITS: Final = 9
 """Of a version."""
 
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
+_PLACE: Final = re.compile(r"([0-9]{15})[.]([0-9a-f]{1,64})")
+Place = tuple[int, str]
+"""Of an item in a list by time: epoch milliseconds, and its id, hexadecimal."""
+
 _DOCUMENT: Final = re.compile(rf"({'|'.join(KINDS)})/{_NAME.pattern}")
 
 
@@ -97,6 +101,26 @@ def after_document(cursor: str | None) -> str | None:
         ProblemError: 400 if the cursor is none of ours.
     """
     return _decoded(cursor, _DOCUMENT)
+
+
+def place_text(place: Place) -> str:
+    """The text of a place, for `cursor_of`."""
+    at_ms, known = place
+    return f"{at_ms:015d}.{known}"
+
+
+def after_place(cursor: str | None) -> Place | None:
+    """The place that a list by time goes on after.
+
+    Raises:
+        ProblemError: 400 if the cursor is none of ours.
+    """
+    if cursor is None:
+        return None
+    found = _PLACE.fullmatch(cursor_text(cursor))
+    if found is None:
+        raise wrong_cursor()
+    return int(found[1]), found[2]
 
 
 def _decoded(cursor: str | None, form: re.Pattern[str]) -> str | None:

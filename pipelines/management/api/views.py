@@ -1,6 +1,6 @@
 """The answers of the routes. Pure."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from http import HTTPStatus
 from typing import TypeVar
 
@@ -9,6 +9,7 @@ from fastapi import Response
 from msgspec.structs import asdict
 
 from pipelines.management.api import requests
+from pipelines.management.api.requests import Place
 from shared.contracts.api_answers.documents import (
     Changes,
     DocumentChange,
@@ -44,21 +45,27 @@ def listed(items: Sequence[object], following: object | None) -> Response:
 
 
 def page_of(
-    items: Sequence[T], name: Callable[[T], str], limit: str | None, cursor: str | None
+    items: Iterable[T], place: Callable[[T], Place], limit: str | None, cursor: str | None
 ) -> tuple[Sequence[T], str | None]:
-    """A page of a list that is held whole, the longest without a limit, and the name after which the next
-    one begins.
+    """A page of a list that is held whole, and the place after which the next one begins.
+
+    The next one has what comes after that place, whether or not what was there has been removed since.
+
+    Args:
+        items: in any order; of several with one place only one is listed.
+        place: of an item, by which the list is ordered: a time in epoch milliseconds, and the id.
+        limit: how many are wanted; the longest page without one.
+        cursor: `next` of the page before.
 
     Raises:
-        ProblemError: 400 if the limit is not from 1 to MOST_LISTED, or the cursor names none of the items.
+        ProblemError: 400 if the limit is not from 1 to MOST_LISTED, or the cursor is none of ours.
     """
     most = requests.MOST_LISTED if limit is None else requests.limit(limit)
-    names = [name(each) for each in items]
-    after = None if cursor is None else requests.cursor_text(cursor)
-    if after is not None and after not in names:
-        raise requests.wrong_cursor()
-    start = 0 if after is None else names.index(after) + 1
-    return items[start : start + most], names[start + most - 1] if len(items) > start + most else None
+    after = requests.after_place(cursor)
+    found = {place(each): each for each in items}
+    left = sorted(each for each in found if after is None or each > after)
+    following = requests.place_text(left[most - 1]) if len(left) > most else None
+    return [found[each] for each in left[:most]], following
 
 
 def version(found: Stored) -> Version:

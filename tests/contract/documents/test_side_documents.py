@@ -66,6 +66,30 @@ def test_a_set_larger_than_one_write_is_checked_whole_before_any_of_it_is_writte
     assert len(documents.current(tenant)) == len(many)
 
 
+def fed(tenant: str, name: str, *keys: str) -> list[Document]:
+    """A source with so many pipes that another one like it is written in another part."""
+    source = Source(name=name, tenant=tenant, write_keys=[f"{key}-of-{tenant}" for key in keys])
+    pipes = (
+        Pipe(name=f"{name}-{at}", tenant=tenant, source=name, destination=tenant, match={"type": [str(at)]})
+        for at in range(MOST_CHANGES // 2 + 5)
+    )
+    return [source, *pipes]
+
+
+def test_a_set_of_which_one_part_would_be_refused_is_refused_before_any_of_it_is_written(
+    management: dict[str, str], tenant: str
+) -> None:
+    documents = documents_of(management)
+    documents.put([destination(tenant), fed(tenant, "a", "one")[0], fed(tenant, "z", "two", "three")[0]])
+    there = documents.current(tenant)
+    gains, loses = fed(tenant, "a", "one", "two"), fed(tenant, "z", "three")
+    with pytest.raises(RefusedError, match="source z has this key until a later one"):
+        documents.check([Wanted(document=each) for each in [*gains, *loses]])
+    assert documents.current(tenant) == there
+    wanted = [Wanted(document=each) for each in [*loses, *gains]]
+    assert {step.after for step in documents.write(wanted, documents.check(wanted))} == {1, 2}
+
+
 def test_a_change_of_somebody_else_in_between_is_not_overwritten(
     management: dict[str, str], tenant: str
 ) -> None:

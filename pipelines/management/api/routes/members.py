@@ -91,8 +91,8 @@ def member_routes(
 
     @router.get(_TENANT + "/members", dependencies=[manage], **route(200, answers=[Page[MemberView]]))
     def members(tenant: str, limit: Text = None, cursor: Text = None) -> Response:
-        found = sorted(store.team(tenant).members.values(), key=lambda each: (each.since_ms, each.id))
-        page, following = views.page_of(found, lambda each: each.id, limit, cursor)
+        found = store.team(tenant).members.values()
+        page, following = views.page_of(found, lambda each: (each.since_ms, each.id), limit, cursor)
         return views.listed([_shown(each) for each in page], following)
 
     outliving = _Outliving(made, clock)
@@ -179,7 +179,7 @@ def invitation_routes(store: MemberStore, access: Access, clock: Clock, body_byt
     @router.get(_INVITATIONS, dependencies=[manage], **route(200, answers=[Page[InvitationView]]))
     def invitations(tenant: str, limit: Text = None, cursor: Text = None) -> Response:
         found = store.invitations(tenant, clock())
-        return views.listed(*views.page_of(found, lambda each: each.id, limit, cursor))
+        return views.listed(*views.page_of(found, lambda each: (each.made_ms, each.id), limit, cursor))
 
     @router.post(_INVITATIONS, **route(201, 409, body=InvitationRequest, answers=[NewInvitation]))
     def invite(

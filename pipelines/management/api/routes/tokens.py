@@ -61,7 +61,7 @@ def key_routes(source_keys: SourceKeys, access: Access, writes: WriteLimits, bod
     )
     def keys(tenant: str, name: str, limit: Text = None, cursor: Text = None) -> Response:
         found = source_keys.listed(tenant, _name(name))
-        return views.listed(*views.page_of(found, lambda key: key.id, limit, cursor))
+        return views.listed(*views.page_of(found, lambda key: (key.made_ms or 0, key.id), limit, cursor))
 
     @router.post(_KEYS, **route(201, 409, 412, body=KeyRequest, answers=[NewKey]))
     def make(

@@ -1,5 +1,7 @@
 """Requests that write documents, in parts that the API takes."""
 
+from random import Random
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +26,42 @@ def test_no_part_is_larger_than_a_transaction_and_none_is_left_out(keys: list[in
     for part in found:
         # current item and history of each, its keys, and the catalogue
         assert sum(2 + len(each.body()["write_keys"]) for each in part) + 1 <= MOST_ITEMS
+
+
+def of_one_tenant(shape: list[tuple[int, int]], order: Random) -> list[Wanted]:
+    """Sources with so many keys and pipes each, a destination a pipe, and a pipe of another source."""
+    documents: list[Document] = [Pipe(name="p", tenant="acme", source="there", destination="there")]
+    for at, (keys, pipes) in enumerate(shape):
+        documents.append(source(keys, f"s{at}").document)
+        for number in range(pipes):
+            name = f"s{at}-{number}"
+            documents.append(Destination(name=name, tenant="acme"))
+            documents.append(Pipe(name=name, tenant="acme", source=f"s{at}", destination=name))
+    order.shuffle(documents)
+    return [Wanted(document=each) for each in documents]
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 40), st.one_of(st.integers(0, 4), st.integers(30, 60))), max_size=12),
+    st.integers(0, 1_000),
+)
+def test_a_source_is_written_together_with_all_its_pipes_if_they_fit_into_one_write(
+    shape: list[tuple[int, int]], seed: int
+) -> None:
+    wanted = of_one_tenant(shape, Random(seed))
+    ((_, group),) = by_tenant(wanted)
+    found = list(parts(group))
+    part_of = {each.key: at for at, part in enumerate(found) for each in part}
+    assert sum(map(len, found)) == len(part_of) == len(wanted)
+    assert all(sum(each.items for each in part) + 1 <= MOST_ITEMS for part in found)
+    for each in wanted:
+        if isinstance(each.document, Pipe) and each.document.source != "there":
+            named = [DocumentKey(kind, getattr(each.document, kind)) for kind in ("source", "destination")]
+            assert max(part_of[key] for key in named) <= part_of[each.key], "what a pipe names is there"
+    for at, (keys, pipes) in enumerate(shape):
+        places = {part_of[DocumentKey("pipe", f"s{at}-{number}")] for number in range(pipes)}
+        if 2 + keys + 2 * pipes + 1 <= MOST_ITEMS:
+            assert places <= {part_of[DocumentKey("source", f"s{at}")]}
 
 
 def test_a_pipe_is_written_after_what_it_names_and_tenants_are_apart() -> None:

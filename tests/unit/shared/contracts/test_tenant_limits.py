@@ -153,6 +153,15 @@ def test_copies_of_a_tenant_above_the_limit_are_changed_and_deleted() -> None:
     THREE_COPIES.check(copies(5), [*copies(4), *copies(1, type=["a"])])
 
 
+def test_copies_above_the_limit_in_one_place_give_no_room_in_another() -> None:
+    had = [*copies(5), *copies(3, "other")]
+    said = "would have 4 pipes of one source with the same match, and may have 3; .* HIFI_TENANT_COPIES"
+    with pytest.raises(TenantFullError, match=said):
+        THREE_COPIES.check(had, [*copies(5), *copies(4, "other")])
+    THREE_COPIES.check(had, [*copies(4), *copies(4, "other")])
+    THREE_COPIES.check(had, [*copies(5), *copies(3, "other"), *copies(3, "third")])
+
+
 def sources(keys: int) -> list[Document]:
     digests = [f"sha256:{number:064}" for number in range(keys)]
     return [Source(name="s", tenant="t", write_keys=digests)]
@@ -167,3 +176,23 @@ def test_write_keys_are_rotated_at_the_limit_and_very_many_count() -> None:
         FEW.check(full, [*sinks(1, 2_000), *sources(UNCOUNTED_KEYS + 1)])
     with pytest.raises(TenantFullError, match="bytes of documents"):
         FEW.check([], sources(UNCOUNTED_KEYS + 20))
+
+
+def test_a_set_in_parts_is_refused_if_one_goes_above_a_limit_before_a_later_one_gives_back() -> None:
+    small, large = sinks(1), sinks(1, 600)
+    FEW.check_parts(small, [(small, large), (large, small)])
+    had = [*small, *sources(UNCOUNTED_KEYS + 5)]
+    FEW.check(had, [*large, *sources(1)])
+    FEW.check_parts(had, [(sources(UNCOUNTED_KEYS + 5), sources(1)), (small, large)])
+    said = "while the set is written in parts the tenant would have .* bytes .* in two steps"
+    with pytest.raises(TenantFullError, match=said):
+        FEW.check_parts(had, [(small, large), (sources(UNCOUNTED_KEYS + 5), sources(1))])
+    with pytest.raises(TenantFullError, match="would have 4 pipes of one source with the same match"):
+        THREE_COPIES.check_parts(copies(3), [([], copies(1, "other")), ([], copies(4)[3:])])
+
+
+def test_secrets_that_are_named_twice_count_once_in_each_part() -> None:
+    limits, (first, second) = TenantLimits(secrets=2), hooks("a", "b")
+    limits.check_parts([first, second], [([first], hooks("a", "c")[:1]), ([second], hooks("c", "a")[1:])])
+    with pytest.raises(TenantFullError, match="would have 3 names of secrets, and may have 2"):
+        limits.check_parts([first, second], [([second], hooks("c", "a")[1:])])
