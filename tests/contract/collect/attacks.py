@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from typing import Final
 
+import zstandard
+
 from shared.contracts.limits import MAX_DEPTH
 from tests.contract.collect.process import BATCH, EVENT, KEY
 from tests.harness.service_process import HOST
@@ -25,6 +27,13 @@ _UNKNOWN: Final = "no-such-key"
 def _bomb() -> bytes:
     """Without its end, so that collect waits for the rest."""
     return gzip.compress(b" " * (8 * MIB - 1000))[:-8]
+
+
+def _open_block() -> bytes:
+    """16 KB of an event, in a block of a body that goes on."""
+    stream = zstandard.ZstdCompressor().compressobj()
+    text = b'{"data":"' + b"".join(b"%x" % (n * n) for n in range(2_600))
+    return stream.compress(text) + stream.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
 
 
 def _deep_event() -> bytes:
@@ -118,10 +127,13 @@ def deep_events(port: int, share: float) -> None:
 
 def places(port: int, _: float) -> None:
     """4,200 requests of which one byte has come, so that no place is left."""
-    count = 4_200
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    _hold(port, head("/v1/events", KEY, EVENT, "content-length: 100") + b"{", count)
+    _take_places(port, head("/v1/events", KEY, EVENT, "content-length: 100") + b"{")
+
+
+def zstd_places(port: int, _: float) -> None:
+    """4,200 requests with the beginning of a body in zstd, for each of which a decompressor is kept."""
+    begin = head("/v1/events", KEY, EVENT, "content-encoding: zstd", "content-length: 100000")
+    _take_places(port, begin + _open_block())
 
 
 def unread_answers(port: int, share: float) -> None:
@@ -133,6 +145,12 @@ def unread_answers(port: int, share: float) -> None:
     begin = head("/v1/events", KEY, BATCH, "content-encoding: gzip", f"content-length: {len(body)}")
     count = round(share * 400)
     _hold(port, 6 * (begin + body), count, seconds=0.2 * count, receive_bytes=4_096)
+
+
+def _take_places(port: int, begin: bytes) -> None:
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    _hold(port, begin, 4_200)
 
 
 def _reply(port: int, request: bytes) -> bytes:
@@ -170,6 +188,7 @@ ATTACKS: Final[Mapping[str, Callable[[int, float], None]]] = {
     "too many events": too_many_events,
     "deep events": deep_events,
     "every place": places,
+    "zstd places": zstd_places,
     "unread answers": unread_answers,
 }
 
