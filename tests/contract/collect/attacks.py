@@ -7,6 +7,7 @@ import gzip
 import resource
 import socket
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
@@ -20,7 +21,9 @@ from tests.harness.service_process import HOST
 
 MIB: Final = 1024 * 1024
 FLOOD_BYTES: Final = 400 * MIB
+_PIPELINED_BYTES: Final = 8 * MIB
 _LEVELS: Final = MAX_DEPTH - 2
+_ANSWER_SECONDS: Final = 10
 _UNKNOWN: Final = "no-such-key"
 
 
@@ -153,6 +156,32 @@ def _take_places(port: int, begin: bytes) -> None:
     _hold(port, begin, 4_200)
 
 
+def pipelined_requests(port: int, _: float) -> None:
+    """Up to 8 MiB of requests of 25 bytes, without a key, on one connection that reads their answers."""
+    block = b"GET /healthz HTTP/1.1\r\n\r\n" * 2_600
+    with socket.create_connection((HOST, port), timeout=90) as connection:
+        reader = threading.Thread(target=_read_all, args=(connection,))
+        reader.start()
+        with suppress(OSError):
+            for _sent in range(0, _PIPELINED_BYTES, len(block)):
+                connection.sendall(block)
+            connection.shutdown(socket.SHUT_WR)
+        reader.join(_ANSWER_SECONDS)
+
+
+def many_pipelined_requests(port: int, _: float) -> None:
+    """600 connections with 500 requests each, without a key, whose answers are not read."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    _hold(port, 500 * b"GET /openapi.json HTTP/1.1\r\n\r\n", 600, receive_bytes=4_096)
+
+
+def _read_all(connection: socket.socket) -> None:
+    with suppress(OSError):
+        while connection.recv(65_536):
+            """Answers are of no interest."""
+
+
 def _reply(port: int, request: bytes) -> bytes:
     with socket.create_connection((HOST, port), timeout=120) as connection:
         connection.sendall(request)
@@ -190,6 +219,8 @@ ATTACKS: Final[Mapping[str, Callable[[int, float], None]]] = {
     "every place": places,
     "zstd places": zstd_places,
     "unread answers": unread_answers,
+    "pipelined requests": pipelined_requests,
+    "many pipelined requests": many_pipelined_requests,
 }
 
 
