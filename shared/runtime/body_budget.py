@@ -34,6 +34,10 @@ class Reservation:
         self._budget.evict_for(count, self)
         self._add(count)
 
+    def shrink(self, count: int) -> None:
+        """Hold no more than `count` bytes from now on."""
+        self._add(min(0, count - self.bytes))
+
     def complete(self) -> None:
         """The body is complete: the request is not evicted any more."""
         self._budget.settle(self)
@@ -59,7 +63,7 @@ class BodyBudget:
 
     def __init__(self, limit: int, refusal: Callable[[], Exception]) -> None:
         """`limit` in bytes; `refusal` makes what is raised for a body for which there is no memory."""
-        self._limit, self._refusal = limit, refusal
+        self.limit, self._refusal = limit, refusal
         self._reading: dict[Reservation, None] = {}  # oldest first
         self.held = 0
         """Bytes that requests hold now."""
@@ -104,7 +108,7 @@ class BodyBudget:
 
     def evict_for(self, count: int, asking: Reservation) -> bool:
         """Evict incomplete requests, oldest first; returns whether `count` bytes are free."""
-        while self.held + count > self._limit:
+        while self.held + count > self.limit:
             oldest = next((each for each in self._reading if each.bytes or each is asking), asking)
             if oldest is asking:
                 return False

@@ -8,7 +8,7 @@ import asyncio
 import re
 from typing import Any, Final
 
-from shared.runtime.idle_connections import IdleBoundedProtocol
+from shared.runtime.pipelined_requests import PipelineBoundedProtocol, WaitingCount
 
 MAX_HEAD_BYTES: Final = 64 * 1024
 """Request line and headers of one request; as many again for its trailers and chunk framing."""
@@ -43,7 +43,7 @@ def without_upgrade(head: bytes) -> bytes:
     return _UPGRADE.sub(rb"\1x-ignored-upgrade:", head, count=1)
 
 
-class BoundedProtocol(IdleBoundedProtocol):
+class BoundedProtocol(PipelineBoundedProtocol):
     """Ends a connection with a head or framing that is too large (431), or a head that is too slow (408)."""
 
     head_timeout: float
@@ -79,7 +79,7 @@ class BoundedProtocol(IdleBoundedProtocol):
         self._parsed = self._fields = self._framing = self._chunks = 0
         self._in_head = self._in_message = self._began = True
         super().on_message_begin()
-        extensions: dict[str, Any] = {ABORT: self.transport.abort}
+        extensions: dict[str, Any] = {ABORT: self.drop}
         self.scope["extensions"] = extensions
 
     def on_url(self, url: bytes) -> None:
@@ -114,6 +114,14 @@ class BoundedProtocol(IdleBoundedProtocol):
         self._in_message = False
         super().on_message_complete()
 
+    def on_response_complete(self) -> None:
+        """Called by uvicorn: a head that was not read while requests waited gets its time from now on."""
+        waited = bool(self.pipeline)
+        super().on_response_complete()
+        if waited and not self.pipeline and self._deadline is not None:
+            self._clear_deadline()
+            self._set_deadline()
+
     def data_received(self, data: bytes) -> None:
         """Parse what came in, then look at what of it was no body."""
         self._began, before = False, self._body
@@ -134,7 +142,7 @@ class BoundedProtocol(IdleBoundedProtocol):
         if self._parsed > MAX_HEAD_BYTES or self._fields > MAX_HEADERS:
             self._refuse(_TOO_LARGE)
         elif self._owes_an_answer():
-            self.transport.abort()
+            self.drop()
         else:
             super().send_400_response(msg)
 
@@ -150,7 +158,13 @@ class BoundedProtocol(IdleBoundedProtocol):
         return self.cycle is not None and not self.cycle.response_complete
 
     def _set_deadline(self) -> None:
-        self._deadline = self.loop.call_later(self.head_timeout, self._refuse, _TOO_SLOW)
+        self._deadline = self.loop.call_later(self.head_timeout, self._end_of_time)
+
+    def _end_of_time(self) -> None:
+        if self.pipeline:  # it is not read meanwhile
+            self._set_deadline()
+        else:
+            self._refuse(_TOO_SLOW)
 
     def _clear_deadline(self) -> None:
         if self._deadline is not None:
@@ -162,7 +176,7 @@ class BoundedProtocol(IdleBoundedProtocol):
         if self.transport.is_closing():
             return
         if self._owes_an_answer():
-            self.transport.abort()
+            self.drop()
             return
         if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
             head = b"HTTP/1.1 " + status + b"\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
@@ -171,5 +185,6 @@ class BoundedProtocol(IdleBoundedProtocol):
 
 
 def bounded_protocol(head_timeout: float) -> type[BoundedProtocol]:
-    """The protocol class for a server that gives its clients `head_timeout` seconds for a request's head."""
-    return type("TimedProtocol", (BoundedProtocol,), {"head_timeout": head_timeout})
+    """The protocol class for one server, which gives clients `head_timeout` seconds for a request's head."""
+    own = {"head_timeout": head_timeout, "waiting": WaitingCount()}
+    return type("TimedProtocol", (BoundedProtocol,), own)

@@ -139,6 +139,23 @@ def test_requests_that_are_sent_together_are_answered_in_their_order(port: int) 
     assert [each[-1:] for each in answers.split(b"HTTP/1.1 200")[1:]] == [b"2", b"1"]
 
 
+def test_requests_are_not_read_while_others_of_their_connection_wait(port: int) -> None:
+    with _connected(port) as client:
+        client.sendall(_GET % b"slow" + 400 * (_GET % b"quick"))
+        time.sleep(0.5)
+        client.sendall(400 * (_GET % b"quick"))
+        assert until_closed(client).count(b"HTTP/1.1 200") == 801
+
+
+def test_a_head_that_is_not_read_because_others_wait_is_not_too_slow(port: int) -> None:
+    begin, rest = (_GET % b"quick")[:9], (_GET % b"quick")[9:]
+    with _connected(port) as client:
+        client.sendall(2 * (_GET % b"slow") + begin)
+        time.sleep(0.5)
+        client.sendall(rest)
+        assert until_closed(client)[-1:] == b"1"
+
+
 @pytest.mark.parametrize("path", [b"large", b"last"], ids=["kept open", "closed"])
 def test_a_client_that_does_not_read_the_end_of_its_answer_is_dropped(
     port: int, path: bytes, monkeypatch: pytest.MonkeyPatch
@@ -158,6 +175,18 @@ def test_a_connection_that_is_reset_leaves_nothing_in_memory() -> None:
                 assert client.recv(65_536).startswith(b"HTTP/1.1 200")
                 client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         eventually(lambda: not _connections(), _SECONDS, "nothing of them is left")
+
+
+def test_a_client_that_goes_away_while_requests_wait_is_no_error(
+    port: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(20):
+        with _connected(port) as client:
+            client.sendall(30 * (_GET % b"large"))
+            assert client.recv(65_536)
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    eventually(lambda: not _connections(), _SECONDS, "nothing of them is left")
+    assert "Exception" not in caplog.text
 
 
 def _connections() -> int:

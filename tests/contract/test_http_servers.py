@@ -68,6 +68,7 @@ _FLOODS: dict[str, tuple[bytes, bytes]] = {
     "target": (b"GET /", b"y" * 65_536),
     "trailers": (_CHUNKED + b"1\r\n{\r\n0\r\n", b"x-trailer: y\r\n" * 5_000),
     "one trailer": (_CHUNKED + b"1\r\n{\r\n0\r\nx-trailer: ", b"y" * 65_536),
+    "requests": (b"", b"GET /healthz HTTP/1.1\r\n\r\n" * 2_600),
 }
 
 
@@ -103,6 +104,18 @@ def test_pipelined_requests_behind_a_large_body_are_all_answered() -> None:
         while piece := connection.recv(65_536):
             received += piece
     assert received.count(b"HTTP/1.1 200") == 500
+
+
+def test_a_connection_with_too_many_requests_that_wait_is_dropped_and_another_is_served() -> None:
+    last = _HEAD + b"connection: close\r\n\r\n"
+    with _uvicorn() as port, socket.create_connection((_HOST, port), timeout=60) as connection:
+        received = b""
+        with suppress(OSError):
+            connection.sendall(b"GET /healthz HTTP/1.1\r\n\r\n" * 6_999 + last)
+            while piece := connection.recv(65_536):
+                received += piece
+        assert received.count(b"HTTP/1.1 200") <= 512
+        assert _answer(port, last) == 200
 
 
 @pytest.mark.parametrize("server", _SERVERS)

@@ -25,6 +25,9 @@ SPAN = Span(
     ("status", "outcome"),
     [
         (200, Outcome.ACKNOWLEDGED),
+        (202, Outcome.ACKNOWLEDGED),
+        (302, Outcome.UNAVAILABLE),
+        (308, Outcome.UNAVAILABLE),
         (400, Outcome.REFUSED),
         (413, Outcome.REFUSED),
         (422, Outcome.REFUSED),

@@ -136,3 +136,17 @@ def test_unacknowledged_spans_are_sent_again_also_by_the_next_process(topics: st
         put(side, "e2")
         eventually(lambda: bool(receiver.spans), 120)
         assert list(receiver.spans) == [trace_of("e2")], "acknowledged spans are not sent again"
+
+
+def test_a_receiver_that_redirects_has_acknowledged_nothing(topics: str, start: Start) -> None:
+    side, receiver = Topics(topics), SpanReceiver(free_port())
+    receiver.status = 308
+    with listening(receiver):
+        process = start(receiver.port)
+        put(side, "e1")
+        eventually(lambda: receiver.refused > 1 and '"exports": false' in process.get("/readyz"), 120)
+        assert '"status": 308' in process.log.read_text()
+        receiver.status = 200
+        eventually(lambda: receiver.spans == {trace_of("e1"): chain("e1")}, 120)
+        eventually(lambda: '"ready": true' in process.get("/readyz"), 120)
+        assert process.stop() == 0

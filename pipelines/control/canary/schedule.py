@@ -33,16 +33,15 @@ class Pause:
     """A time in which nothing is sent."""
 
     def __init__(self, now_ms: int, seconds: int) -> None:
-        self._until_ms = 0
         self.begin(now_ms, seconds)
 
     def begin(self, now_ms: int, seconds: int) -> None:
         """Pause for so many seconds from now, whatever was asked before; 0 ends a pause."""
-        self._until_ms = now_ms + seconds * 1_000
+        self._since_ms, self._until_ms = now_ms, now_ms + seconds * 1_000
 
     def lasts(self, now_ms: int) -> bool:
-        """Whether nothing is to be sent now."""
-        return now_ms < self._until_ms
+        """Whether nothing is to be sent now; a clock that is set back to before the pause ends it."""
+        return self._since_ms <= now_ms < self._until_ms
 
 
 def pause_after(failures: int) -> float:

@@ -12,11 +12,15 @@ from opentelemetry.sdk.trace.export import SpanExportResult
 from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
 from pipelines.control.trace.spans import Span
+from shared.runtime.logging import get_logger
 
+_log = get_logger(__name__)
 _PATH: Final = "/v1/traces"
 _REFUSED: Final = frozenset((400, 413, 422))
 """Statuses about the spans themselves. A wrong key (401, 403) or address (404) lasts until it is corrected:
 what waits for that is not lost."""
+
+_FIRST_REDIRECT: Final = 300
 
 _KINDS: Final = {"collect": SpanKind.SERVER, "transmit": SpanKind.CLIENT}
 _SAMPLED: Final = TraceFlags(TraceFlags.SAMPLED)
@@ -55,12 +59,22 @@ class OtlpExporter:
         """Send spans, all in one request."""
         self._status = None
         if self._exporter.export([self._readable(span) for span in spans]) is SpanExportResult.SUCCESS:
-            return Outcome.ACKNOWLEDGED
+            return self._taken()
         return Outcome.REFUSED if self._status in _REFUSED else Outcome.UNAVAILABLE
 
     def close(self) -> None:
         """Close the connection."""
         self._exporter.shutdown()  # type: ignore[no-untyped-call]
+
+    def _taken(self) -> Outcome:
+        """The SDK follows no redirect, yet calls it a success: such a receiver has not taken the spans."""
+        if self._status is not None and self._status < _FIRST_REDIRECT:
+            return Outcome.ACKNOWLEDGED
+        _log.warning(
+            "spans not exported: the receiver redirects; set HIFI_OTLP_ENDPOINT to the address it leads to",
+            extra={"status": self._status},
+        )
+        return Outcome.UNAVAILABLE
 
     def _note(self, response: requests.Response, *_: object, **__: object) -> None:
         self._status = response.status_code

@@ -71,10 +71,14 @@ class SpanBuffer:
         room, full = BATCH_POINTS, self.full
         for trace in self._traces.values():
             room -= len(trace.points)
-            if room < 0 or not (full or trace.since_ms + self._hold_ms <= now_ms):
+            if room < 0 or not (full or self._held_long_enough(trace, now_ms)):
                 break
             found.append(trace)
         return found
+
+    def _held_long_enough(self, trace: Trace, now_ms: int) -> bool:
+        """By a clock that may have been set back since: a trace of a later time is held no longer."""
+        return not now_ms - self._hold_ms < trace.since_ms <= now_ms
 
     def done(self, traces: Iterable[Trace]) -> None:
         """Remove traces that were exported."""

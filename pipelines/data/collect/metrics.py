@@ -22,7 +22,9 @@ class CollectMetrics:
             CollectMetric.ABANDONED, "Clients that disconnected before their last byte", registry=into
         )
         self.in_flight = Gauge(CollectMetric.IN_FLIGHT, "Requests being handled", registry=into)
-        self.held_bytes = Gauge(CollectMetric.HELD_BYTES, "Bytes that request bodies hold", registry=into)
+        self.held_bytes = Gauge(
+            CollectMetric.HELD_BYTES, "Bytes that request bodies and decompressors hold", registry=into
+        )
         self.ready = Gauge(CollectMetric.READY, "1 when ready", registry=into)
         self.request_seconds = Histogram(
             CollectMetric.REQUEST_SECONDS,

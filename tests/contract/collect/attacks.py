@@ -7,10 +7,13 @@ import gzip
 import resource
 import socket
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from typing import Final
+
+import zstandard
 
 from shared.contracts.limits import MAX_DEPTH
 from tests.contract.collect.process import BATCH, EVENT, KEY
@@ -18,13 +21,22 @@ from tests.harness.service_process import HOST
 
 MIB: Final = 1024 * 1024
 FLOOD_BYTES: Final = 400 * MIB
+_PIPELINED_BYTES: Final = 8 * MIB
 _LEVELS: Final = MAX_DEPTH - 2
+_ANSWER_SECONDS: Final = 10
 _UNKNOWN: Final = "no-such-key"
 
 
 def _bomb() -> bytes:
     """Without its end, so that collect waits for the rest."""
     return gzip.compress(b" " * (8 * MIB - 1000))[:-8]
+
+
+def _open_block() -> bytes:
+    """16 KB of an event, in a block of a body that goes on."""
+    stream = zstandard.ZstdCompressor().compressobj()
+    text = b'{"data":"' + b"".join(b"%x" % (n * n) for n in range(2_600))
+    return stream.compress(text) + stream.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
 
 
 def _deep_event() -> bytes:
@@ -118,10 +130,13 @@ def deep_events(port: int, share: float) -> None:
 
 def places(port: int, _: float) -> None:
     """4,200 requests of which one byte has come, so that no place is left."""
-    count = 4_200
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    _hold(port, head("/v1/events", KEY, EVENT, "content-length: 100") + b"{", count)
+    _take_places(port, head("/v1/events", KEY, EVENT, "content-length: 100") + b"{")
+
+
+def zstd_places(port: int, _: float) -> None:
+    """4,200 requests with the beginning of a body in zstd, for each of which a decompressor is kept."""
+    begin = head("/v1/events", KEY, EVENT, "content-encoding: zstd", "content-length: 100000")
+    _take_places(port, begin + _open_block())
 
 
 def unread_answers(port: int, share: float) -> None:
@@ -133,6 +148,38 @@ def unread_answers(port: int, share: float) -> None:
     begin = head("/v1/events", KEY, BATCH, "content-encoding: gzip", f"content-length: {len(body)}")
     count = round(share * 400)
     _hold(port, 6 * (begin + body), count, seconds=0.2 * count, receive_bytes=4_096)
+
+
+def _take_places(port: int, begin: bytes) -> None:
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    _hold(port, begin, 4_200)
+
+
+def pipelined_requests(port: int, _: float) -> None:
+    """Up to 8 MiB of requests of 25 bytes, without a key, on one connection that reads their answers."""
+    block = b"GET /healthz HTTP/1.1\r\n\r\n" * 2_600
+    with socket.create_connection((HOST, port), timeout=90) as connection:
+        reader = threading.Thread(target=_read_all, args=(connection,))
+        reader.start()
+        with suppress(OSError):
+            for _sent in range(0, _PIPELINED_BYTES, len(block)):
+                connection.sendall(block)
+            connection.shutdown(socket.SHUT_WR)
+        reader.join(_ANSWER_SECONDS)
+
+
+def many_pipelined_requests(port: int, _: float) -> None:
+    """600 connections with 500 requests each, without a key, whose answers are not read."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    _hold(port, 500 * b"GET /openapi.json HTTP/1.1\r\n\r\n", 600, receive_bytes=4_096)
+
+
+def _read_all(connection: socket.socket) -> None:
+    with suppress(OSError):
+        while connection.recv(65_536):
+            """Answers are of no interest."""
 
 
 def _reply(port: int, request: bytes) -> bytes:
@@ -170,7 +217,10 @@ ATTACKS: Final[Mapping[str, Callable[[int, float], None]]] = {
     "too many events": too_many_events,
     "deep events": deep_events,
     "every place": places,
+    "zstd places": zstd_places,
     "unread answers": unread_answers,
+    "pipelined requests": pipelined_requests,
+    "many pipelined requests": many_pipelined_requests,
 }
 
 

@@ -23,6 +23,31 @@ class ClientGoneError(Exception):
     """The client disconnected before its last byte: no response can reach it."""
 
 
+class _Body:
+    """What has come of a body, decompressed."""
+
+    def __init__(self, limit: int, decoder: Decompressor, reservation: Reservation, budget: int) -> None:
+        self._limit, self._decoder, self._reservation = limit, decoder, reservation
+        self._budget = budget
+        self._parts: list[bytes] = []
+        self.size = 0
+
+    def append(self, part: bytes) -> None:
+        """Hold one part more, and what the decompressor holds now."""
+        self.size += len(part)
+        if self.size > self._limit:
+            raise _too_large(self._limit)
+        own = min(self._decoder.held_bytes, self._budget - self.size)  # a body alone is never too much
+        self._reservation.grow(self.size + own - self._reservation.bytes)
+        self._parts.append(part)
+
+    def whole(self) -> bytes:
+        """The body, of which nothing else is held from now on."""
+        self._decoder.finish()
+        self._reservation.shrink(self.size)
+        return self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BodyReader:
     """Reads the bodies of all requests of a process, on one event loop."""
@@ -57,7 +82,8 @@ class BodyReader:
             try:
                 async with asyncio.timeout(self.seconds) as waiting:
                     reservation = held.enter_context(self.budget.reserved(lambda: _end(waiting)))
-                    body = await self._read(receive, decoder, reservation)
+                    coming = _Body(self.limit, decoder, reservation, self.budget.limit)
+                    body = await self._read(receive, decoder, coming)
                     reservation.complete()
             except TimeoutError as error:
                 raise _gave_way() if reservation.evicted else self._too_slow() from error
@@ -65,8 +91,7 @@ class BodyReader:
                 raise _gave_way()
             yield body
 
-    async def _read(self, receive: Receive, decoder: Decompressor, reservation: Reservation) -> bytes:
-        parts: list[bytes] = []
+    async def _read(self, receive: Receive, decoder: Decompressor, body: _Body) -> bytes:
         compressed_room = self.limit
         more = True
         while more:
@@ -79,34 +104,25 @@ class BodyReader:
             try:
                 if compressed_room < 0:
                     raise _too_large(self.limit)
-                await self._decompress(decoder, piece, parts, reservation)
+                await self._decompress(decoder, piece, body)
             except RefusedError as error:
                 error.body_unread = more
                 raise
-        decoder.finish()
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+        return body.whole()
 
-    async def _decompress(
-        self, decoder: Decompressor, piece: bytes, parts: list[bytes], reservation: Reservation
-    ) -> None:
-        """Decompress a piece into `parts`; beyond the size of a small body it waits for its turn."""
+    async def _decompress(self, decoder: Decompressor, piece: bytes, body: _Body) -> None:
+        """Decompress a piece into `body`; beyond the size of a small body it waits for its turn."""
         slices = decoder.feed(piece)
         for part in slices:
-            self._append(part, parts, reservation)
-            if reservation.bytes > _SMALL_BYTES and len(part) > len(piece):
+            body.append(part)
+            if body.size > _SMALL_BYTES and len(part) > len(piece):
                 break
         else:
             return
         async with self.turn:
             for part in slices:
-                self._append(part, parts, reservation)
+                body.append(part)
                 await asyncio.sleep(0)
-
-    def _append(self, part: bytes, parts: list[bytes], reservation: Reservation) -> None:
-        if reservation.bytes + len(part) > self.limit:
-            raise _too_large(self.limit)
-        reservation.grow(len(part))
-        parts.append(part)
 
     def _too_slow(self) -> RefusedError:
         refusal = Refusal(

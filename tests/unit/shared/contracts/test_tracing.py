@@ -153,6 +153,12 @@ def test_an_event_is_sent_after_the_hold_time_and_committed_after_that() -> None
     assert buffer.positions() == {TRACES: 9}
 
 
+def test_a_clock_that_is_set_back_holds_no_trace_back() -> None:
+    buffer = SpanBuffer(15_000)
+    buffer.take(TRACES, 0, trace_point(Stage.COLLECTED), 3_600_000)
+    assert [trace.records for trace in buffer.due(20_000)] == [[(TRACES, 0)]]
+
+
 def test_events_of_partitions_that_another_member_reads_are_forgotten() -> None:
     buffer, other = SpanBuffer(0), (Topic.TRACES, 1)
     buffer.take(TRACES, 0, trace_point(Stage.COLLECTED), 0)

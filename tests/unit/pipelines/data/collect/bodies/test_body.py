@@ -88,6 +88,29 @@ def test_a_client_that_leaves_gets_no_reply() -> None:
         read([b"{"], ends=False)
 
 
+@pytest.mark.parametrize(("encoding", "state_kib"), [("", 0), ("gzip", 40), ("zstd", 64)])
+def test_a_body_counts_with_its_decompressor_until_it_is_complete(encoding: str, state_kib: int) -> None:
+    budget, held = BodyBudget(1024 * 1024, no_memory_left), []
+    packed = pack(encoding, b"x" * LIMIT)
+    pieces = iter([b"", packed[:-1], packed[-1:]])
+
+    async def receive() -> dict[str, Any]:
+        held.append(budget.held)
+        piece = next(pieces)
+        return {"type": "http.request", "body": piece, "more_body": piece != packed[-1:]}
+
+    async def whole() -> int:
+        reader = BodyReader(limit=LIMIT, seconds=60, budget=budget)
+        async with reader.body(receive, decompressor(encoding), "") as body:
+            assert body == b"x" * LIMIT
+            return budget.held
+
+    assert asyncio.run(whole()) == LIMIT
+    assert held[0] == 0, "nothing has come"
+    assert state_kib * 1024 <= held[-1] <= state_kib * 1024 + 3 * LIMIT
+    assert budget.held == 0
+
+
 def test_a_body_that_is_evicted_while_its_last_piece_comes_is_refused() -> None:
     """Its bytes are no longer counted, so that it must not be kept."""
     budget = BodyBudget(LIMIT, no_memory_left)
