@@ -15,8 +15,8 @@ from pipelines.management.api.requests import Place
 from pipelines.management.api.rights.teams import Invitation, Member, Team
 from pipelines.management.api.source_keys import SourceKeys
 from shared.contracts.api_answers.access import Role
-from shared.contracts.document_items import change_of
 from shared.contracts.documents import key_digest
+from tests.harness.document_changes import change_of
 from tests.unit.pipelines.management.api.one_document import KEY, OneDocument, documents_in, source
 from tests.unit.pipelines.management.api.whole_app import Client, app_over, played
 
