@@ -136,10 +136,11 @@ ALERTS: Final = (
     ),
     Alert(
         name="HifiMeterMissing",
-        expression=f"absent({series(ObserveMetric.BEHIND_SECONDS)}) and on () ({_SIDE_IS_UP})",
+        # One that restarts again and again, or has ended its work, has metrics; it is never ready for long.
+        expression=f"absent({series(ObserveMetric.READY)} == 1) and on () ({_SIDE_IS_UP})",
         minutes=10,
         severity=Severity.CRITICAL,
-        summary="observe is not there",
+        summary="no observe is at work",
         description="The side takes events, and neither losses nor late events are noticed.",
     ),
     Alert(

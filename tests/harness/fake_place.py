@@ -241,7 +241,8 @@ class FakePlace:
                 text = ["event 7: `1.10` arrived as `1.1`"]
                 return Proof(sent=found.proof, changed=found.proof, examples=text)
             dropped = found.proof // _ONE_IN if found.version == Bad.DROPS else 0
-            return Proof(sent=found.proof, arrived=found.proof - dropped)
+            sent = found.proof + found.overdue
+            return Proof(sent=sent, arrived=found.proof - dropped, missing=found.overdue)
 
     def rating(self, side: str) -> Rating | None:
         with self._world() as world:

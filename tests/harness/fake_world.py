@@ -75,6 +75,9 @@ class FakeSide(Struct, kw_only=True):
     """From, to, by which version, marked as replayed."""
 
     proof: int = 0
+    overdue: int = 0
+    """Events for proof, beside those, that it acknowledged long ago and that have not arrived."""
+
     rated: Rating | None = None
     spoilt: bool = False
     """Whether its checkpoint cannot be read."""

@@ -69,7 +69,7 @@ def charts(  # noqa: PLR0913 -- each a fact about the side
 
     autoscaler = _autoscaler(kubernetes=settings.version, cluster_name=cluster_name, region=region)
     balancer = _balancer(cluster_name=cluster_name, region=region, vpc_id=vpc_id)
-    prometheus = prometheus_stack(region=region, topic_arn=alarm_topic_arn)
+    prometheus = prometheus_stack(cluster_name=cluster_name, region=region, topic_arn=alarm_topic_arn)
     return (
         chart("metrics_server", SYSTEM_NAMESPACE, _metrics_server()),
         chart("cluster_autoscaler", SYSTEM_NAMESPACE, autoscaler),

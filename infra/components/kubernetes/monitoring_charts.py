@@ -46,12 +46,13 @@ def fluent_bit(*, region: str, log_group: str) -> Values:
     }
 
 
-def prometheus_stack(*, region: str, topic_arn: str) -> Values:
+def prometheus_stack(*, cluster_name: str, region: str, topic_arn: str) -> Values:
     """Values of `kube-prometheus-stack`: Prometheus, Alertmanager, Grafana and their exporters.
 
     What they scrape, alert on and show of hifi comes with the workloads (`infra/dashboards`).
 
     Args:
+        cluster_name: Name of the EKS cluster, with which notices begin.
         region: AWS region.
         topic_arn: SNS topic that Alertmanager notifies.
     """
@@ -71,7 +72,7 @@ def prometheus_stack(*, region: str, topic_arn: str) -> Values:
             "admissionWebhooks": {"patch": {"nodeSelector": PLACE}},
         },
         "prometheus": {"prometheusSpec": _prometheus()},
-        "alertmanager": _alertmanager(region, topic_arn),
+        "alertmanager": _alertmanager(cluster_name, region, topic_arn),
         "grafana": _grafana(),
         "kube-state-metrics": {"nodeSelector": PLACE, "resources": resources("20m", "128Mi")},
         "prometheus-node-exporter": {"resources": resources("20m", "64Mi")},
@@ -112,14 +113,15 @@ def _prometheus() -> Values:
     }
 
 
-def _alertmanager(region: str, topic_arn: str) -> Values:
+def _alertmanager(cluster_name: str, region: str, topic_arn: str) -> Values:
     alert = "{{ .Status }}: {{ .Annotations.summary }} {{ .Annotations.description }}"
-    message = "{{ range .Alerts }}" + alert + '{{ "\\n" }}{{ end }}'
+    # One person gets the mails of all sides and environments; the name is that of the `kubectl` context.
+    message = f"{cluster_name}\n" + "{{ range .Alerts }}" + alert + '{{ "\\n" }}{{ end }}'
     sns = {
         "topic_arn": topic_arn,
         "sigv4": {"region": region},
         "send_resolved": True,
-        "subject": "{{ .Status }}: {{ .CommonLabels.alertname }}",
+        "subject": f"{cluster_name} {{{{ .Status }}}}: {{{{ .CommonLabels.alertname }}}}",
         "message": message,
     }
     return {

@@ -104,7 +104,7 @@ class Proof(Struct, frozen=True, kw_only=True):
     """Those that the side did not take."""
 
     missing: int = 0
-    """Those that the side acknowledged and that have not arrived for so long that they count as faults."""
+    """Those that the side acknowledged long ago and that have not arrived; they may still do."""
 
     examples: Sequence[str] = ()
     """Faults of some of the events, in words."""

@@ -131,6 +131,9 @@ def test_every_alert_but_the_charts_own_heartbeats_reaches_the_sides_topic(remot
     (sns,) = receivers[config["route"]["receiver"]]["sns_configs"]
     assert follow(remote, sns["topic_arn"]) is one(remote, "aws_sns_topic")
     assert sns["send_resolved"] is True
+    cluster = _values(remote, "cluster-autoscaler")["autoDiscovery"]["clusterName"]
+    assert sns["subject"].startswith(f"{cluster} "), "one person gets the mails of all sides"
+    assert sns["message"].startswith(f"{cluster}\n")
     (silent,) = config["route"]["routes"]
     assert silent == {"receiver": "null", "matchers": ['alertname=~"Watchdog|InfoInhibitor"']}
 

@@ -262,12 +262,17 @@ def test_the_canary_receives_at_the_one_private_address_that_transmit_may_dial(
     address = ip_address(service["clusterIP"])
     assert side["HIFI_ALLOW_ADDRESS"] == str(address)
     assert side["HIFI_CANARY_SINKS"] == f"http://{address}:{service['ports'][0]['port']}"
+    assert service["publishNotReadyAddresses"], "its own events arrive before it is seen to be ready"
     # Kubernetes assigns none of the first 256 addresses by itself
     assert int(address) - int(ip_network(SERVICE_RANGE).network_address) < 256
     CanarySettings.model_validate(
         {"bootstrap": side["HIFI_BOOTSTRAP"], "side": side["HIFI_SIDE"]}
         | {"allow_address": side["HIFI_ALLOW_ADDRESS"], "canary_sinks": side["HIFI_CANARY_SINKS"]}
     )
+
+
+def test_the_meter_says_how_far_behind_it_is_though_it_is_not_ready(manifests: list[Manifest]) -> None:
+    assert named(manifests, "Service", "observe")["spec"]["publishNotReadyAddresses"]
 
 
 def test_the_job_makes_every_topic_of_the_contracts(

@@ -8,21 +8,30 @@ from shared.contracts.topology import CHAIN_GROUPS
 
 
 def disproof(proof: Proof) -> str:
-    """Faults of a proof's events, in words: changed, doubled, refused or missing; empty without any."""
+    """Faults of a proof's events that no waiting corrects, in words: changed, doubled or refused; empty
+    without any."""
     wrong = [
         f"{count:,} {what}"
         for count, what in (
             (proof.changed, "arrived with other bytes"),
             (proof.doubled, "arrived twice"),
             (proof.refused, "were refused"),
-            (proof.missing, "have not arrived"),
         )
         if count
     ]
-    if not wrong:
-        return ""
-    examples = f" ({'; '.join(proof.examples)})" if proof.examples else ""
-    return f"of {proof.sent:,} events for proof {', '.join(wrong)}{examples}"
+    return f"of {proof.sent:,} events for proof {', '.join(wrong)}{_examples(proof)}" if wrong else ""
+
+
+def so_far(proof: Proof | None, wanted: int) -> str:
+    """How many events have arrived, of those wanted, and which are overdue, in words."""
+    arrived = f"{proof.arrived if proof else 0:,} of {wanted:,} events arrived byte for byte"
+    if proof is None or not proof.missing:
+        return arrived
+    return f"{arrived}; {proof.missing:,} have not arrived{_examples(proof)}"
+
+
+def _examples(proof: Proof) -> str:
+    return f" ({'; '.join(proof.examples)})" if proof.examples else ""
 
 
 def spoils(proof: Proof) -> bool:
