@@ -39,7 +39,8 @@ class _Body:
             raise _too_large(self._limit)
         own = min(self._decoder.held_bytes, self._budget - self.size)  # a body alone is never too much
         self._reservation.grow(self.size + own - self._reservation.bytes)
-        self._parts.append(part)
+        if part:
+            self._parts.append(part)
 
     def whole(self) -> bytes:
         """The body, of which nothing else is held from now on."""

@@ -110,7 +110,9 @@ class Zstd:
             out = _zstd_slice(stream, part)
             self._taken += len(part)
             self._given += len(out)
-            yield out
+            if out:
+                yield out
+        yield b""  # what is held is known now, though no output came
 
     def finish(self) -> None:
         """See `Decompressor.finish`."""
