@@ -62,6 +62,28 @@ class ProgressGroup:
                 extra={"group": self._group, "error": str(error)},
             )
 
+    def committed(self, topics: Iterable[str]) -> list[TopicPartition]:
+        """The progress that was committed last, by whichever process; empty if the brokers do not answer.
+
+        Partitions without any are left out.
+        """
+        try:
+            partitions = [
+                TopicPartition(topic, partition)
+                for topic in topics
+                for partition in self._consumer.list_topics(topic, timeout=_ANSWER_SECONDS)
+                .topics[topic]
+                .partitions
+            ]
+            found = self._consumer.committed(partitions, timeout=_ANSWER_SECONDS) if partitions else []
+            return [at for at in found if at.offset >= 0]
+        except KafkaException as error:
+            _log.warning(
+                "committed progress not read: the brokers did not answer",
+                extra={"group": self._group, "error": str(error)},
+            )
+            return []
+
     def ends(self, offsets: Iterable[TopicPartition]) -> list[TopicPartition]:
         """The ends of partitions; empty if the brokers do not answer."""
         try:

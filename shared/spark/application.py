@@ -15,6 +15,7 @@ from typing import Final, Protocol
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from shared.contracts.topology import INPUTS
 from shared.kafka.progress_group import ProgressGroup, progress_offsets
 from shared.runtime.health import health_served
 from shared.runtime.logging import configure_logging, get_logger
@@ -22,7 +23,7 @@ from shared.runtime.settings import SparkSettings
 from shared.runtime.shutdown import stop_event
 from shared.spark.jvm_output import json_output
 from shared.spark.later_queries import CALM_SECONDS, LaterQueries, log_end
-from shared.spark.query_metrics import QueryMetrics
+from shared.spark.query_metrics import QueryMetrics, takes_tasks
 from shared.spark.session import spark_session
 
 _log = get_logger(__name__)
@@ -146,21 +147,26 @@ def run_operation(name: str, settings: SparkSettings, make: Callable[[], Operati
         looker.start()
         try:
             start_more = partial(operation.start_more, spark)
-            return watch(queries, start_more, stopping, ready, settings.ready_file)
+            able = partial(takes_tasks, spark)
+            return watch(queries, start_more, stopping, ready, settings.ready_file, able=able)
         finally:
             _forget(settings.ready_file)
             operation.stop(queries)
             spark.stop()
 
 
-def watch(
+def watch(  # noqa: PLR0913  # the queries, and what shows that they are ready
     queries: list[StreamingQuery],
     start_more: Callable[[], Sequence[StreamingQuery]],
     stopping: threading.Event,
     ready: threading.Event,
     ready_file: Path | None,
+    *,
+    able: Callable[[], bool],
 ) -> int:
-    """Report ready once the first queries have initialised, and add later ones to `queries`.
+    """Report ready once the first queries have initialised and can work, and add later ones to `queries`.
+
+    A worker that is lost afterwards changes nothing of that: another one takes its place.
 
     Args:
         queries: those that events wait for. A later one that has ended stays in it until another one of its
@@ -169,6 +175,7 @@ def watch(
         stopping: set when the process is to stop.
         ready: set here.
         ready_file: written when ready.
+        able: whether anything takes the queries' tasks.
 
     Returns:
         The exit status: 0 when asked to stop, 1 when one of the first queries ended.
@@ -181,7 +188,7 @@ def watch(
         if ended:
             ready.clear()
             return 1
-        if not ready.is_set() and all(is_processing(query) for query in prompt):
+        if not ready.is_set() and all(is_processing(query) for query in prompt) and able():
             ready.set()
             _log.info("ready")
             if ready_file is not None:
@@ -220,6 +227,10 @@ def _look(
 
 def _look_at(query: StreamingQuery, group: ProgressGroup, metrics: QueryMetrics) -> None:
     progress = query.lastProgress
+    if progress is None:
+        committed = group.committed(INPUTS[query.name])
+        metrics.await_first(query.name, committed, group.ends(committed))
+        return
     offsets = progress_offsets(progress)
     group.show(offsets)
     metrics.take(query.name, progress, group.ends(offsets))

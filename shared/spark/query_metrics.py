@@ -31,6 +31,9 @@ class QueryMetrics:
         into.register(PartsCollector(os.getpid()))
         self._clock = clock
         self._offsets: dict[str, dict[Partition, int]] = {}
+        self._awaited_ms: dict[str, int] = {}
+        """By query, since when its first batch has been waited for."""
+
         self._collected = 0.0
         self.ready = Gauge(SparkMetric.READY, "1 when ready", registry=into)
         self._read = Counter(SparkMetric.RECORDS_READ, "Records read", ["query"], registry=into)
@@ -41,16 +44,17 @@ class QueryMetrics:
             SparkMetric.BATCH_SECONDS, "Seconds that the last batch took", ["query"], registry=into
         )
         self._age = Gauge(
-            SparkMetric.PROGRESS_AGE, "Seconds since the last batch ended", ["query"], registry=into
+            SparkMetric.PROGRESS_AGE,
+            "Seconds since the last batch ended, or since the start if none has",
+            ["query"],
+            registry=into,
         )
         self._executors = Gauge(SparkMetric.EXECUTORS, "Executors that take tasks", registry=into)
         self._heap = Gauge(SparkMetric.HEAP_BYTES, "Bytes of heap in use", registry=into)
         self._gc = Counter(SparkMetric.GC_SECONDS, "Seconds spent in garbage collections", registry=into)
 
-    def take(self, query: str, progress: Mapping[str, Any] | None, ends: Sequence[TopicPartition]) -> None:
+    def take(self, query: str, progress: Mapping[str, Any], ends: Sequence[TopicPartition]) -> None:
         """Update a query's metrics from its last StreamingQueryProgress and the ends of its topics."""
-        if progress is None:
-            return
         ended_ms = _ended_ms(progress)
         self._batch.labels(query).set(_seconds(progress))
         self._age.labels(query).set_function(lambda: max(0, self._clock() - ended_ms) / 1000)
@@ -60,6 +64,22 @@ class QueryMetrics:
         read = int(progress["numInputRows"]) if known is None else advanced(known, offsets)
         self._read.labels(query).inc(read)
         self._offsets[query] = offsets
+        self._show_lags(query, offsets, ends)
+
+    def await_first(
+        self, query: str, committed: Sequence[TopicPartition], ends: Sequence[TopicPartition]
+    ) -> None:
+        """Show since when a query has been without its first batch, and what waits since its former life.
+
+        A batch that no worker takes never ends, and nothing else would show that the query stands.
+        """
+        since_ms = self._awaited_ms.setdefault(query, self._clock())
+        self._age.labels(query).set_function(lambda: max(0, self._clock() - since_ms) / 1000)
+        self._show_lags(query, by_partition(committed), ends)
+
+    def _show_lags(
+        self, query: str, offsets: Mapping[Partition, int], ends: Sequence[TopicPartition]
+    ) -> None:
         for topic, records in lags(offsets, by_partition(ends)).items():
             self._lag.labels(query, topic).set(records)
 
@@ -86,6 +106,11 @@ class QueryMetrics:
         collected = sum(bean.getCollectionTime() for bean in beans.getGarbageCollectorMXBeans()) / 1000
         self._gc.inc(max(0.0, collected - self._collected))
         self._collected = collected
+
+
+def takes_tasks(spark: SparkSession) -> bool:
+    """Whether there is something that takes a driver's tasks: itself, or an executor of its cluster."""
+    return bool(spark.sparkContext._jsc.isLocal()) or _executors(spark) > 0
 
 
 def _executors(spark: SparkSession) -> int:

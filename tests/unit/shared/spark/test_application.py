@@ -111,7 +111,8 @@ def _watched(
     """Exit status after so many looks, and the queries at the end."""
     later.wait(0)
     queries = list(first)
-    status = watch(queries, lambda: later.start(_SPARK), _Turns(looks, now), threading.Event(), None)
+    turns = _Turns(looks, now)
+    status = watch(queries, lambda: later.start(_SPARK), turns, threading.Event(), None, able=lambda: True)
     return status, queries
 
 
@@ -171,5 +172,20 @@ def test_a_query_that_events_wait_for_ends_the_process_when_it_ends(tmp_path: Pa
         route.isActive = False
         return []
 
-    assert watch([route], end_at_once, _Turns(8, [0.0]), ready, ready_file) == 1  # type: ignore[list-item]
+    queries: list[Any] = [route]
+    assert watch(queries, end_at_once, _Turns(8, [0.0]), ready, ready_file, able=lambda: True) == 1
     assert (ready_file.exists(), ready.is_set()) == (True, False)
+
+
+def test_a_driver_is_ready_once_something_takes_its_tasks() -> None:
+    """A batch begins without an executor, and would not end. One that is lost later is replaced."""
+    ready, able, seen = threading.Event(), [False, False, True, False], list[bool]()
+
+    class Turns(_Turns):
+        def wait(self, timeout: float | None = None) -> bool:
+            seen.append(ready.is_set())
+            return super().wait(timeout)
+
+    queries: list[Any] = [_Query("route", [])]
+    assert watch(queries, list, Turns(5, [0.0]), ready, None, able=lambda: able.pop(0)) == 0
+    assert seen == [False, False, False, True, True, True]

@@ -57,10 +57,18 @@ def test_age_counts_from_the_end_of_the_last_batch_and_goes_on_without_looks() -
     assert value(meters, SparkMetric.PROGRESS_AGE, query="route") == 61
 
 
-def test_a_query_without_a_batch_has_no_metrics() -> None:
-    meters = QueryMetrics("test", lambda: BEGAN_MS)
-    meters.take("route", None, at("events", 10))
+def test_a_query_whose_first_batch_does_not_end_shows_its_age_and_what_waits() -> None:
+    now = [BEGAN_MS]
+    meters = QueryMetrics("test", lambda: now[0])
+    meters.await_first("route", at("events", 4), at("events", 10))
+    now[0] += 400_000
+    meters.await_first("route", at("events", 4), at("events", 12))
+    assert value(meters, SparkMetric.PROGRESS_AGE, query="route") == 400
+    assert value(meters, SparkMetric.LAG, query="route", topic="events") == 8
     assert value(meters, f"{SparkMetric.RECORDS_READ}_total", query="route") is None
+    now[0] = BEGAN_MS + 2_500
+    take(meters, [], {"0": 4})
+    assert value(meters, SparkMetric.PROGRESS_AGE, query="route") == 1
 
 
 def test_unknown_ends_keep_the_last_lag() -> None:
