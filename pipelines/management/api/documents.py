@@ -162,7 +162,7 @@ class Documents:
         made[key] = text
         return document
 
-    def write(  # what is written, and by whom
+    def write(
         self,
         tenant: str,
         changes: Sequence[Change],
