@@ -40,6 +40,9 @@ COPY pipelines /opt/hifi/app/pipelines
 RUN echo "spark:x:10001:10001::/tmp:/usr/sbin/nologin" >> /etc/passwd \
     && chmod 0755 /opt/hifi/bin/drain-worker /opt/hifi/bin/in-zone && mkdir /etc/spark \
     && python -m compileall -q /opt/hifi/app
+# What metrics and heartbeats report: the image holds the code without its package.
+ARG HIFI_VERSION
+ENV HIFI_VERSION=$HIFI_VERSION
 WORKDIR /opt/hifi/app
 USER 10001:10001
 ENTRYPOINT ["/opt/hifi/bin/in-zone"]

@@ -323,6 +323,13 @@ def test_images_are_built_for_the_processors_of_the_nodes(name: EnvironmentName)
     assert (arm, built) == ({True}, {"linux/arm64"})
 
 
+def test_images_report_the_version_that_is_published() -> None:
+    jobs = load("deploy")["jobs"]
+    assert jobs["publish"]["env"]["VERSION"] == "${{ needs.images.outputs.version }}"
+    name = jobs["images"]["outputs"]["version"]
+    assert {step["with"]["build-args"] for step in steps_that_build()} == {f"HIFI_VERSION={name}"}
+
+
 def steps_that_build() -> list[dict[str, Any]]:
     steps: list[dict[str, Any]] = load("deploy")["jobs"]["images"]["steps"]
     found = [step for step in steps if "docker/build-push-action" in step.get("uses", "")]

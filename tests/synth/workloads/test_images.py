@@ -42,6 +42,14 @@ def test_the_process_is_not_root_and_packages_come_with_their_hashes(file: Path)
 
 
 @pytest.mark.parametrize("file", DOCKERFILES, ids=lambda file: str(file.name))
+def test_every_process_reports_the_version_that_the_image_is_built_as(file: Path) -> None:
+    last = file.read_text().rpartition("\nFROM ")[2]
+    _, said, _ = last.partition("\nARG HIFI_VERSION\nENV HIFI_VERSION=$HIFI_VERSION\n")
+    assert said, "a variable of the build alone is gone when the image runs"
+    assert not re.search("^(COPY|RUN)", said, re.M), "a new name would build what comes after it anew"
+
+
+@pytest.mark.parametrize("file", DOCKERFILES, ids=lambda file: str(file.name))
 def test_what_is_copied_is_there_and_let_through(file: Path) -> None:
     ignored = file.with_name(f"{file.name}.dockerignore").read_text().splitlines()
     assert ignored[1] == "*"
