@@ -5,9 +5,9 @@
 FROM maven:3.9.16-eclipse-temurin-17-noble@sha256:a8746f15d5bb26b5b8bacb056cc76211553850f4c71d16aff845cfa004cbc197 AS jars
 WORKDIR /build
 COPY scripts/local/pom.xml scripts/local/maven-settings.xml ./
-COPY infra/workloads/images/cluster-pom.xml ./
+COPY infra/workloads/images/cluster/pom.xml cluster/
 RUN mvn -B -q -s maven-settings.xml -f pom.xml -Pspark dependency:copy-dependencies -DoutputDirectory=/jars/connector \
-    && mvn -B -q -s maven-settings.xml -f cluster-pom.xml dependency:copy-dependencies -DoutputDirectory=/jars/cluster \
+    && mvn -B -q -s maven-settings.xml -f cluster/pom.xml dependency:copy-dependencies -DoutputDirectory=/jars/cluster \
     # A class loader does not search its children: IAM authentication must be beside the Kafka client that loads it.
     && mv /jars/cluster/aws-msk-iam-auth-*.jar /jars/connector
 

@@ -29,6 +29,9 @@ GUARDS = {
 CALLED = {f"./.github/workflows/{name}.yml" for name in ("ask", "deploy", "side")}
 """Workflows that take a role."""
 
+SOURCES = ("infra", "pipelines", "scripts", "shared", "tests")
+"""Folders with code."""
+
 ASK = "./.github/workflows/ask.yml"
 
 MAY = {"contents": "read", "id-token": "write"}
@@ -128,6 +131,18 @@ def test_dependabot_raises_the_actions_of_every_folder() -> None:
         if each["package-ecosystem"] == "github-actions"
     ]
     assert set(actions["directories"]) == {"/", *(f"/.github/actions/{file.parent.name}" for file in ACTIONS)}
+
+
+def test_dependabot_raises_the_jars_of_every_maven_project() -> None:
+    """It reads files of this one name only."""
+    (maven,) = [
+        each
+        for each in yaml.safe_load((FOLDER / "dependabot.yml").read_text())["updates"]
+        if each["package-ecosystem"] == "maven"
+    ]
+    files = [file for part in SOURCES for file in (ROOT / part).rglob("*.xml")]
+    projects = {file for file in files if "maven.apache.org/POM/" in file.read_text()}
+    assert projects == {ROOT / folder.lstrip("/") / "pom.xml" for folder in maven["directories"]}
 
 
 def test_nothing_is_permitted_but_what_a_job_names() -> None:

@@ -62,12 +62,12 @@ def test_what_is_copied_is_there_and_let_through(file: Path) -> None:
 
 def test_hadoops_client_for_s3_is_of_the_release_that_spark_has() -> None:
     (client,) = (Path(pyspark.__file__).parent / "jars").glob("hadoop-client-api-*.jar")
-    (wanted,) = re.findall(r"<hadoop.version>(.*)</", (IMAGES / "cluster-pom.xml").read_text())
+    (wanted,) = re.findall(r"<hadoop.version>(.*)</", (IMAGES / "cluster" / "pom.xml").read_text())
     assert client.name == f"hadoop-client-api-{wanted}.jar"
 
 
 def test_the_way_into_msk_lies_beside_the_kafka_client_that_loads_it() -> None:
-    wanted = re.findall(r"<artifactId>(.*)</", (IMAGES / "cluster-pom.xml").read_text())
+    wanted = re.findall(r"<artifactId>(.*)</", (IMAGES / "cluster" / "pom.xml").read_text())
     assert "aws-msk-iam-auth" in wanted
     text = (IMAGES / "spark.Dockerfile").read_text()
     assert "mv /jars/cluster/aws-msk-iam-auth-*.jar /jars/connector" in text
