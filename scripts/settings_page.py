@@ -20,6 +20,7 @@ from pipelines.data.retry.settings import RetrySettings
 from pipelines.data.transmit.settings import TransmitSettings
 from shared.runtime.settings import (
     BodySettings,
+    BuildSettings,
     DocumentsSettings,
     ProcessSettings,
     SideSettings,
@@ -39,6 +40,7 @@ them, and a person [the environment's `.env` file](../infra/workloads/README.md#
 """
 
 _SECTIONS: Final[Mapping[str, type[BaseSettings]]] = {
+    "Every process": BuildSettings,
     "Every process of a side": ProcessSettings,
     "Those of them that use its brokers: all but the console": SideSettings,
     "Spark's nodes: ingest, route, transmit, audit": SparkSettings,

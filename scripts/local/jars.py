@@ -21,14 +21,14 @@ from shared.runtime.jvm import java
 
 _POM: Final = Path(__file__).with_name("pom.xml")
 _SETTINGS: Final = Path(__file__).with_name("maven-settings.xml")
-_STORE_POM: Final = Path(__file__).with_name("dynamodb-pom.xml")
+_STORE_POM: Final = Path(__file__).parent / "dynamodb" / "pom.xml"
 _STORE: Final = "dynamodb"
 _STORE_SOURCE: Final = Path(__file__).with_name("LocalStore.java")
 STORE_MAIN: Final = _STORE_SOURCE.stem
 """The main class of DynamoDB Local on a local side."""
 
 _COMPILE_SECONDS: Final = 120
-_CLUSTER_POM: Final = Path(__file__).parents[2] / "infra" / "workloads" / "images" / "cluster-pom.xml"
+_CLUSTER_POM: Final = Path(__file__).parents[2] / "infra" / "workloads" / "images" / "cluster" / "pom.xml"
 _CLUSTER: Final = "cluster"
 _PROFILES: Final = ("spark", "broker")
 

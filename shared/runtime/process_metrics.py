@@ -6,6 +6,7 @@ from typing import Final
 from prometheus_client import CollectorRegistry, Gauge, ProcessCollector
 
 from shared.runtime.metrics import ProcessMetric
+from shared.runtime.settings import BuildSettings
 
 _PACKAGE: Final = "hifi"
 
@@ -21,6 +22,10 @@ def process_registry(process: str) -> CollectorRegistry:
 
 def build_version() -> str:
     """The version of hifi that runs."""
+    return BuildSettings().version or _package_version()
+
+
+def _package_version() -> str:
     try:
         return version(_PACKAGE)
     except PackageNotFoundError:  # an image holds the code without its package

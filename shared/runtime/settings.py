@@ -18,6 +18,18 @@ from shared.contracts.egress_policy import EgressPolicy, Kind, special
 from shared.contracts.side_weights import LOCAL
 
 
+class BuildSettings(BaseSettings):
+    """The code that a process runs. Metrics and heartbeats read this by themselves."""
+
+    model_config = SettingsConfigDict(env_prefix="HIFI_", frozen=True, extra="ignore")
+
+    version: str = Field(
+        default="",
+        description="The version that metrics and heartbeats report, which an image has from its build. "
+        "Without it, that of the package.",
+    )
+
+
 class ProcessSettings(BaseSettings):
     """The side that a process belongs to."""
 

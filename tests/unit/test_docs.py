@@ -227,3 +227,11 @@ def test_the_run_book_builds_the_images_that_the_workflow_builds() -> None:
     jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "deploy.yml").read_text())["jobs"]
     steps = [each.get("with", {}) for each in jobs["images"]["steps"]]
     assert by_hand == {(each["platforms"], each["file"]) for each in steps if "platforms" in each}
+
+
+def test_the_run_book_s_images_report_the_version_that_it_publishes() -> None:
+    text = (ROOT / "docs" / "infrastructure.md").read_text()
+    (published,) = re.findall(r"^ *scripts/release/publish_version\.sh (\w+)$", text, re.M)
+    builds = [line for line in text.splitlines() if "docker buildx build" in line]
+    assert builds
+    assert all(f" --build-arg HIFI_VERSION={published} " in line for line in builds)

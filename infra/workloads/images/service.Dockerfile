@@ -19,6 +19,9 @@ COPY shared /opt/hifi/app/shared
 COPY pipelines /opt/hifi/app/pipelines
 # Compiled here, since the root file system is read-only at run time.
 RUN chmod 0755 /opt/hifi/bin/in-zone && python -m compileall -q /opt/hifi/app
+# What metrics and heartbeats report: the image holds the code without its package.
+ARG HIFI_VERSION
+ENV HIFI_VERSION=$HIFI_VERSION
 WORKDIR /opt/hifi/app
 USER 10001:10001
 ENTRYPOINT ["/opt/hifi/bin/in-zone", "python"]

@@ -5,9 +5,9 @@
 FROM maven:3.9.16-eclipse-temurin-17-noble@sha256:a8746f15d5bb26b5b8bacb056cc76211553850f4c71d16aff845cfa004cbc197 AS jars
 WORKDIR /build
 COPY scripts/local/pom.xml scripts/local/maven-settings.xml ./
-COPY infra/workloads/images/cluster-pom.xml ./
+COPY infra/workloads/images/cluster/pom.xml cluster/
 RUN mvn -B -q -s maven-settings.xml -f pom.xml -Pspark dependency:copy-dependencies -DoutputDirectory=/jars/connector \
-    && mvn -B -q -s maven-settings.xml -f cluster-pom.xml dependency:copy-dependencies -DoutputDirectory=/jars/cluster \
+    && mvn -B -q -s maven-settings.xml -f cluster/pom.xml dependency:copy-dependencies -DoutputDirectory=/jars/cluster \
     # A class loader does not search its children: IAM authentication must be beside the Kafka client that loads it.
     && mv /jars/cluster/aws-msk-iam-auth-*.jar /jars/connector
 
@@ -40,6 +40,9 @@ COPY pipelines /opt/hifi/app/pipelines
 RUN echo "spark:x:10001:10001::/tmp:/usr/sbin/nologin" >> /etc/passwd \
     && chmod 0755 /opt/hifi/bin/drain-worker /opt/hifi/bin/in-zone && mkdir /etc/spark \
     && python -m compileall -q /opt/hifi/app
+# What metrics and heartbeats report: the image holds the code without its package.
+ARG HIFI_VERSION
+ENV HIFI_VERSION=$HIFI_VERSION
 WORKDIR /opt/hifi/app
 USER 10001:10001
 ENTRYPOINT ["/opt/hifi/bin/in-zone"]

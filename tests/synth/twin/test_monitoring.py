@@ -6,12 +6,16 @@ from typing import Any
 
 import pytest
 
+from scripts.dashboard.alerts import ALERTS
+
 from ..conftest import ENVIRONMENTS, Synthesised
 from .references import Resource, Stack, follow, one, resources
 
 _RUN_BOOK = Path(__file__).parents[3] / "docs" / "infrastructure.md"
 _SHIPPER = "aws-for-fluent-bit"
 _STACK = "kube-prometheus-stack"
+SUBJECT = 100
+"""Characters that SNS takes."""
 
 
 @pytest.fixture(params=["staging", "production"])
@@ -134,6 +138,11 @@ def test_every_alert_but_the_charts_own_heartbeats_reaches_the_sides_topic(remot
     cluster = _values(remote, "cluster-autoscaler")["autoDiscovery"]["clusterName"]
     assert sns["subject"].startswith(f"{cluster} "), "one person gets the mails of all sides"
     assert sns["message"].startswith(f"{cluster}\n")
+    subject = sns["subject"].replace("{{ .Status }}", "resolved")
+    for alert in ALERTS:
+        shown = subject.replace("{{ .CommonLabels.alertname }}", alert.name)
+        assert "{" not in shown
+        assert len(shown) <= SUBJECT, shown
     (silent,) = config["route"]["routes"]
     assert silent == {"receiver": "null", "matchers": ['alertname=~"Watchdog|InfoInhibitor"']}
 

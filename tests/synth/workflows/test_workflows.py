@@ -29,6 +29,9 @@ GUARDS = {
 CALLED = {f"./.github/workflows/{name}.yml" for name in ("ask", "deploy", "side")}
 """Workflows that take a role."""
 
+SOURCES = ("infra", "pipelines", "scripts", "shared", "tests")
+"""Folders with code."""
+
 ASK = "./.github/workflows/ask.yml"
 
 MAY = {"contents": "read", "id-token": "write"}
@@ -128,6 +131,18 @@ def test_dependabot_raises_the_actions_of_every_folder() -> None:
         if each["package-ecosystem"] == "github-actions"
     ]
     assert set(actions["directories"]) == {"/", *(f"/.github/actions/{file.parent.name}" for file in ACTIONS)}
+
+
+def test_dependabot_raises_the_jars_of_every_maven_project() -> None:
+    """It reads files of this one name only."""
+    (maven,) = [
+        each
+        for each in yaml.safe_load((FOLDER / "dependabot.yml").read_text())["updates"]
+        if each["package-ecosystem"] == "maven"
+    ]
+    files = [file for part in SOURCES for file in (ROOT / part).rglob("*.xml")]
+    projects = {file for file in files if "maven.apache.org/POM/" in file.read_text()}
+    assert projects == {ROOT / folder.lstrip("/") / "pom.xml" for folder in maven["directories"]}
 
 
 def test_nothing_is_permitted_but_what_a_job_names() -> None:
@@ -321,6 +336,13 @@ def test_images_are_built_for_the_processors_of_the_nodes(name: EnvironmentName)
     arm = {bool(re.match(r"[a-z]+\d+g", each)) for group in groups for each in group.instance_types}
     built = {step["with"]["platforms"] for step in steps_that_build()}
     assert (arm, built) == ({True}, {"linux/arm64"})
+
+
+def test_images_report_the_version_that_is_published() -> None:
+    jobs = load("deploy")["jobs"]
+    assert jobs["publish"]["env"]["VERSION"] == "${{ needs.images.outputs.version }}"
+    name = jobs["images"]["outputs"]["version"]
+    assert {step["with"]["build-args"] for step in steps_that_build()} == {f"HIFI_VERSION={name}"}
 
 
 def steps_that_build() -> list[dict[str, Any]]:

@@ -42,6 +42,14 @@ def test_the_process_is_not_root_and_packages_come_with_their_hashes(file: Path)
 
 
 @pytest.mark.parametrize("file", DOCKERFILES, ids=lambda file: str(file.name))
+def test_every_process_reports_the_version_that_the_image_is_built_as(file: Path) -> None:
+    last = file.read_text().rpartition("\nFROM ")[2]
+    _, said, _ = last.partition("\nARG HIFI_VERSION\nENV HIFI_VERSION=$HIFI_VERSION\n")
+    assert said, "a variable of the build alone is gone when the image runs"
+    assert not re.search("^(COPY|RUN)", said, re.M), "a new name would build what comes after it anew"
+
+
+@pytest.mark.parametrize("file", DOCKERFILES, ids=lambda file: str(file.name))
 def test_what_is_copied_is_there_and_let_through(file: Path) -> None:
     ignored = file.with_name(f"{file.name}.dockerignore").read_text().splitlines()
     assert ignored[1] == "*"
@@ -54,12 +62,12 @@ def test_what_is_copied_is_there_and_let_through(file: Path) -> None:
 
 def test_hadoops_client_for_s3_is_of_the_release_that_spark_has() -> None:
     (client,) = (Path(pyspark.__file__).parent / "jars").glob("hadoop-client-api-*.jar")
-    (wanted,) = re.findall(r"<hadoop.version>(.*)</", (IMAGES / "cluster-pom.xml").read_text())
+    (wanted,) = re.findall(r"<hadoop.version>(.*)</", (IMAGES / "cluster" / "pom.xml").read_text())
     assert client.name == f"hadoop-client-api-{wanted}.jar"
 
 
 def test_the_way_into_msk_lies_beside_the_kafka_client_that_loads_it() -> None:
-    wanted = re.findall(r"<artifactId>(.*)</", (IMAGES / "cluster-pom.xml").read_text())
+    wanted = re.findall(r"<artifactId>(.*)</", (IMAGES / "cluster" / "pom.xml").read_text())
     assert "aws-msk-iam-auth" in wanted
     text = (IMAGES / "spark.Dockerfile").read_text()
     assert "mv /jars/cluster/aws-msk-iam-auth-*.jar /jars/connector" in text

@@ -219,6 +219,13 @@ def test_retries_that_are_spread_on_purpose_raise_no_alert_and_each_topic_has_a_
         assert spread * delay.total_seconds() < int(limits[topic]) < delay.total_seconds() + 60
 
 
+def test_an_observe_that_serves_metrics_and_does_no_work_raises_an_alert_unless_its_side_is_parked() -> None:
+    (missing,) = [each.expression for each in ALERTS if each.name == "HifiMeterMissing"]
+    at_work, of_the_side = missing.split(" and on () ")
+    assert re.fullmatch(rf"absent\({metrics.ObserveMetric.READY}\S* == 1\)", at_work)
+    assert metrics.CollectMetric.READY in of_the_side
+
+
 def test_a_release_that_stands_in_a_step_without_an_end_raises_an_alert() -> None:
     (stands,) = [each.expression for each in ALERTS if each.name == "HifiReleaseStands"]
     found = [each.split("|") for each in re.findall(r'step=~"([^"]+)"', stands)]
