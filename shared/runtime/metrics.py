@@ -148,7 +148,8 @@ class SparkMetric(StrEnum):
     """Gauge by `query`: how long the last batch took; a real-time query's are as long as its setting says."""
 
     PROGRESS_AGE = "hifi_spark_progress_age_seconds"
-    """Gauge by `query`: since the end of the last batch; it grows while a query has nothing to read, too."""
+    """Gauge by `query`: since the end of the last batch, or the start if none has ended; it grows while a
+    query has nothing to read, too."""
 
     EXECUTORS = "hifi_spark_executors"
     """Gauge: executors that take the driver's tasks; 0 if the driver runs all of them itself."""

@@ -31,8 +31,8 @@ class QueryMetrics:
         into.register(PartsCollector(os.getpid()))
         self._clock = clock
         self._offsets: dict[str, dict[Partition, int]] = {}
-        self._awaited_ms: dict[str, int] = {}
-        """By query, since when its first batch has been waited for."""
+        self._awaited_ms: dict[str, float] = {}
+        """By query, since when a batch's end has been waited for; one that starts again goes on with it."""
 
         self._collected = 0.0
         self.ready = Gauge(SparkMetric.READY, "1 when ready", registry=into)
@@ -55,7 +55,7 @@ class QueryMetrics:
 
     def take(self, query: str, progress: Mapping[str, Any], ends: Sequence[TopicPartition]) -> None:
         """Update a query's metrics from its last StreamingQueryProgress and the ends of its topics."""
-        ended_ms = _ended_ms(progress)
+        ended_ms = self._awaited_ms[query] = _ended_ms(progress)
         self._batch.labels(query).set(_seconds(progress))
         self._age.labels(query).set_function(lambda: max(0, self._clock() - ended_ms) / 1000)
         offsets = by_partition(progress_offsets(progress))
@@ -69,7 +69,7 @@ class QueryMetrics:
     def await_first(
         self, query: str, committed: Sequence[TopicPartition], ends: Sequence[TopicPartition]
     ) -> None:
-        """Show since when a query has been without its first batch, and what waits since its former life.
+        """Show how long a query without a first batch has ended none, and what waits since its former life.
 
         A batch that no worker takes never ends, and nothing else would show that the query stands.
         """

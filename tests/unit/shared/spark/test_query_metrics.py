@@ -71,6 +71,19 @@ def test_a_query_whose_first_batch_does_not_end_shows_its_age_and_what_waits() -
     assert value(meters, SparkMetric.PROGRESS_AGE, query="route") == 1
 
 
+def test_a_query_that_starts_again_keeps_the_age_of_its_last_batch_until_it_ends_one() -> None:
+    """Neither that of its first start, nor a new one: a query that fails again and again stands."""
+    now = [BEGAN_MS - 86_400_000]
+    meters = QueryMetrics("test", lambda: now[0])
+    meters.await_first("route", [], [])
+    now[0] = BEGAN_MS + 2_500
+    take(meters, [], {"0": 4})
+    for _ in range(2):
+        now[0] += 30_000
+        meters.await_first("route", [], [])
+    assert value(meters, SparkMetric.PROGRESS_AGE, query="route") == 61
+
+
 def test_unknown_ends_keep_the_last_lag() -> None:
     meters = QueryMetrics("test", lambda: BEGAN_MS)
     take(meters, at("events", 10), {"0": 4})
