@@ -19,7 +19,7 @@ class DestinationHealth(Struct, kw_only=True, frozen=True):
     """Events that wait for their next try, of any age."""
 
     reasons: dict[str, int]
-    """Failed events by `status reason`; also of earlier minutes those that wait, if nothing was delivered
+    """Failed events by `status reason`; also waiting ones of earlier minutes, if nothing was delivered
     since they failed last."""
 
     breaker: str

@@ -1,4 +1,4 @@
-"""All brokers of a cluster killed at once, and the wait until those that came back are healthy."""
+"""All brokers of a cluster killed at once, and the wait until they are back and healthy."""
 
 from contextlib import suppress
 

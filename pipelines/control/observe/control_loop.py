@@ -6,7 +6,7 @@ from typing import Final
 from confluent_kafka import KafkaException
 from msgspec.structs import replace
 
-from pipelines.control.observe.alarms.inputs import Inputs, NodeProgress
+from pipelines.control.observe.alarms.inputs import ALARM_MINUTES, Inputs, NodeProgress
 from pipelines.control.observe.alarms.service import Alarms
 from pipelines.control.observe.health.offsets import Progress
 from pipelines.control.observe.health.rollout_watch import RolloutWatch
@@ -41,9 +41,6 @@ from shared.runtime.logging import get_logger
 _log = get_logger(__name__)
 _HEALTH_MINUTES: Final = 10
 """Window of the health of destinations."""
-
-ALARM_MINUTES: Final = 26 * 60
-"""How far back alarms look: an event that waited in retry for a day is found missing that late."""
 
 _DEAD_MINUTES: Final = 7 * 60
 """The longest window of the burn-rate alarm, and a margin."""

@@ -138,7 +138,7 @@ class Store:
             self._long.note(key, _named_in(row))
 
     def _clear(self) -> None:
-        """Delete the parts that no head names any more; those that fail go with the next write.
+        """Delete the parts that no head names any more; what fails is tried with the next write.
 
         Not in a transaction, which would cost twice as much: nothing refers to them, whoever has begun since.
         """

@@ -24,7 +24,7 @@ class ReplacedParts:
         return key in self._named
 
     def note(self, key: ItemKey, parts: Sequence[ItemKey]) -> None:
-        """An item has these parts now, or none: those that it had before are replaced."""
+        """An item has these parts now, or none: what it had before is replaced."""
         with self._changing:
             before = self._named.pop(key, ())
             self._replaced += [part for part in before if part not in parts]

@@ -9,13 +9,14 @@ from typing import Final
 
 from confluent_kafka import KafkaException
 
+from pipelines.control.observe.alarms.inputs import ALARM_MINUTES
 from pipelines.control.observe.alarms.quiet_windows import AFTER_MS, windows_of_spans
 from pipelines.control.observe.alarms.service import Alarms, open_alarms
 from pipelines.control.observe.api.http_server import served
 from pipelines.control.observe.api.queries import Queries
 from pipelines.control.observe.api.routes import build
 from pipelines.control.observe.catch_up import CatchUp
-from pipelines.control.observe.control_loop import ALARM_MINUTES, ControlLoop
+from pipelines.control.observe.control_loop import ControlLoop
 from pipelines.control.observe.dynamodb import Store
 from pipelines.control.observe.health.activity_watch import watch
 from pipelines.control.observe.health.offsets import Progress

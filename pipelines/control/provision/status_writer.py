@@ -1,7 +1,8 @@
 """Writes to the table how far a side is with each document, where that has changed."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Final, NamedTuple
 
 from pipelines.control.provision.status import Judged
@@ -79,10 +80,10 @@ class StatusWriter:
         self._written[tenant][document] = _Written(status, revision + 1)
         return True
 
-    def _withdraw(self, named: Mapping[str, Collection[str]]) -> bool:
+    def _withdraw(self, named: Mapping[str, AbstractSet[str]]) -> bool:
         """Delete what was said of other documents than these; the result is that of `write`."""
         for tenant, known in self._written.items():
-            for document in known.keys() - set(named.get(tenant, ())):
+            for document in known.keys() - named.get(tenant, frozenset()):
                 place = status_partition(tenant), status_key(document, self._side)
                 if not self._items.delete_after(*place, known[document].revision):
                     return self._give_way(tenant)

@@ -7,14 +7,12 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from pipelines.control.observe.alarms.history_keys import loss_key, name_key, split_minute
 from pipelines.control.observe.alarms.inputs import Inputs, SourceMinutes
 from pipelines.control.observe.alarms.rises import KnownCount, doubled_counts, risen, wrongly_dead
 from pipelines.control.observe.alarms.settings import AlarmSettings
-from shared.contracts.documents import TenantName
 from shared.contracts.envelope import MINUTE_MS
-from shared.contracts.scorecard import ALL_TENANTS, HopRow, MinuteCard
-
-_SEPARATOR: Final = "\x1f"
+from shared.contracts.scorecard import ALL_TENANTS, HopRow
 
 SILENT_HOUR: Final = 60
 """Minutes before a source's last event in which its activity is measured."""
@@ -48,7 +46,7 @@ class History(Struct, kw_only=True, frozen=True):
     """By `loss_key`."""
 
     doubled: dict[str, KnownCount] | None = None
-    """Second copies, by `rise_key`; None if an earlier version stored the history."""
+    """Second copies, by `minute_key`; None if an earlier version stored the history."""
 
     dead: dict[str, KnownCount] | None = None
     """Dead letters that hifi caused, likewise."""
@@ -91,25 +89,9 @@ def newest_losses(history: History) -> dict[int, int]:
     """When the newest loss of each epoch minute was found, epoch milliseconds."""
     found: dict[int, int] = {}
     for key, known in history.losses.items():
-        minute = int(key.split(_SEPARATOR)[1])
+        _, minute = split_minute(key)
         found[minute] = max(known.since_ms, found.get(minute, 0))
     return found
-
-
-def loss_key(card: MinuteCard, row: HopRow) -> str:
-    """The key of one minute's loss at one hop."""
-    return _SEPARATOR.join((card.tenant, str(card.minute), row.node, row.pipe))
-
-
-def name_key(tenant: str, name: str) -> str:
-    """The key of a pipe's backlog."""
-    return _SEPARATOR.join((tenant, name))
-
-
-def split_key(key: str) -> TenantName:
-    """Tenant and name of a `name_key`."""
-    tenant, _, name = key.partition(_SEPARATOR)
-    return tenant, name
 
 
 def _lost(inputs: Inputs) -> Iterable[tuple[str, HopRow]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from typing import Final
 
 from msgspec import Struct
 
@@ -10,6 +11,10 @@ from shared.contracts.destination_health import DestinationHealth
 from shared.contracts.documents import TenantName
 from shared.contracts.scorecard import ALL_TENANTS, MinuteCard
 from shared.contracts.skew import FieldSkew
+
+ALARM_MINUTES: Final = 26 * 60
+"""How far back alarms look: an event that waited in retry for a day is found missing, is doubled or dies that
+late."""
 
 
 class NodeProgress(Struct, kw_only=True, frozen=True):

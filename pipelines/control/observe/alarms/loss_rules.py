@@ -6,7 +6,8 @@ A card counts only proven losses as lost; events that are late or wait are `unde
 from collections.abc import Collection, Iterator, Sequence
 
 from pipelines.control.observe.alarms.formatting import counted, listed, moment, percent
-from pipelines.control.observe.alarms.history import History, loss_key
+from pipelines.control.observe.alarms.history import History
+from pipelines.control.observe.alarms.history_keys import loss_key
 from pipelines.control.observe.alarms.inputs import Finding, Inputs
 from pipelines.control.observe.alarms.rises import MinuteOf, since, wrongly_dead
 from pipelines.control.observe.alarms.settings import AlarmSettings
@@ -21,13 +22,16 @@ def tenants(inputs: Inputs) -> Iterator[tuple[str, Sequence[MinuteCard]]]:
 
 
 def _counted(
-    inputs: Inputs, cards: Sequence[MinuteCard], minutes: int, late: Collection[MinuteOf]
+    inputs: Inputs, cards: Sequence[MinuteCard], minutes: int, late: Collection[int]
 ) -> list[MinuteCard]:
-    """The cards of the last `minutes` whole minutes, and of earlier ones those with something found late."""
+    """The cards of the last `minutes` whole minutes, and the earlier ones that are named."""
     now = inputs.at_ms // MINUTE_MS
-    return [
-        card for card in cards if now - minutes <= card.minute <= now or (card.tenant, card.minute) in late
-    ]
+    return [card for card in cards if now - minutes <= card.minute <= now or card.minute in late]
+
+
+def _of(tenant: str, minutes: Collection[MinuteOf]) -> Collection[int]:
+    """The tenant's own of some minutes."""
+    return {minute for owner, minute in minutes if owner == tenant}
 
 
 def _span(inputs: Inputs, counted_cards: Sequence[MinuteCard], minutes: int) -> str:
@@ -82,7 +86,7 @@ def rate(inputs: Inputs, history: History, settings: AlarmSettings) -> Iterator[
     dead = wrongly_dead(inputs)
     late = since(history.dead, inputs.at_ms - settings.alarm_loss_minutes * MINUTE_MS)
     for tenant, cards in tenants(inputs):
-        recent = _counted(inputs, cards, settings.alarm_loss_minutes, late)
+        recent = _counted(inputs, cards, settings.alarm_loss_minutes, _of(tenant, late))
         total = sum(card.total for card in recent)
         lost = sum(card.lost for card in recent)
         wrong = sum(dead.get((tenant, card.minute), 0) for card in recent)
@@ -100,7 +104,7 @@ def doubled(inputs: Inputs, history: History, settings: AlarmSettings) -> Iterat
     """More doubled events than a crash explains."""
     late = since(history.doubled, inputs.at_ms - settings.alarm_doubled_minutes * MINUTE_MS)
     for tenant, cards in tenants(inputs):
-        recent = _counted(inputs, cards, settings.alarm_doubled_minutes, late)
+        recent = _counted(inputs, cards, settings.alarm_doubled_minutes, _of(tenant, late))
         total, twice = sum(card.total for card in recent), sum(card.doubled for card in recent)
         if twice and twice > total * settings.alarm_doubled_share:
             hops = {_hop(row): row.doubled for card in recent for row in card.hops if row.doubled}

@@ -1,22 +1,17 @@
 """Since when counts of minutes are as high as they are: they may rise long after their minute. Pure."""
 
 from collections.abc import Iterable, Mapping
-from typing import Final
 
 from msgspec import Struct
 
-from pipelines.control.observe.alarms.inputs import Inputs
+from pipelines.control.observe.alarms.history_keys import minute_key, split_minute
+from pipelines.control.observe.alarms.inputs import ALARM_MINUTES, Inputs
 from pipelines.control.observe.ledger.fault_attribution import is_customer_fault
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import ALL_TENANTS, MinuteCard
 
 MinuteOf = tuple[str, int]
 """Tenant and epoch minute."""
-
-_REMEMBERED_MINUTES: Final = 26 * 60
-"""As far as alarms look back: an event that waited in retry for a day is doubled, or dies, that late."""
-
-_SEPARATOR: Final = "\x1f"
 
 
 class KnownCount(Struct, frozen=True, array_like=True):
@@ -43,8 +38,9 @@ def wrongly_dead(inputs: Inputs) -> Mapping[MinuteOf, int]:
         count = sum(n for reason, n in each.reasons.items() if not is_customer_fault(reason))
         found[key] = found.get(key, 0) + count
     for card in _cards(inputs):
-        key = card.tenant, card.minute
-        found[key] = max(card.hifi_dead, found.get(key, 0))
+        if card.hifi_dead:
+            key = card.tenant, card.minute
+            found[key] = max(card.hifi_dead, found.get(key, 0))
     return {key: count for key, count in found.items() if count}
 
 
@@ -66,10 +62,10 @@ def risen(
         counts: the counts above 0 now, by tenant and minute.
         now_ms: now, epoch milliseconds.
     """
-    oldest = now_ms // MINUTE_MS - _REMEMBERED_MINUTES
-    found = {key: known for key, known in (before or {}).items() if int(key.split(_SEPARATOR)[1]) > oldest}
+    oldest = now_ms // MINUTE_MS - ALARM_MINUTES
+    found = {key: known for key, known in (before or {}).items() if split_minute(key)[1] > oldest}
     for (tenant, minute), count in counts.items():
-        key = rise_key(tenant, minute)
+        key = minute_key(tenant, minute)
         known = found.get(key)
         if before is None:
             found[key] = KnownCount(count, (minute + 1) * MINUTE_MS)
@@ -80,12 +76,6 @@ def risen(
     return found
 
 
-def rise_key(tenant: str, minute: int) -> str:
-    """The key of a minute's count."""
-    return _SEPARATOR.join((tenant, str(minute)))
-
-
 def since(known: Mapping[str, KnownCount] | None, oldest_ms: int) -> set[MinuteOf]:
-    """The minutes of which a count has risen after a time, by tenant."""
-    found = (key.split(_SEPARATOR) for key, each in (known or {}).items() if each.since_ms > oldest_ms)
-    return {(tenant, int(minute)) for tenant, minute in found}
+    """The minutes of which a count has risen after a time, with their tenants."""
+    return {split_minute(key) for key, each in (known or {}).items() if each.since_ms > oldest_ms}

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from pipelines.control.observe.alarms.formatting import counted, moment
-from pipelines.control.observe.alarms.history import BacklogSample, History, name_key, split_key
+from pipelines.control.observe.alarms.history import BacklogSample, History
+from pipelines.control.observe.alarms.history_keys import name_key, split_name
 from pipelines.control.observe.alarms.inputs import Finding, Inputs
 from pipelines.control.observe.alarms.settings import AlarmSettings
 from shared.contracts.alarms import AlarmKind
@@ -52,7 +53,7 @@ def _grows(samples: list[BacklogSample], minutes: int) -> bool:
 def silent(inputs: Inputs, history: History, catalogue: Catalogue) -> Iterator[Finding]:
     """Published sources that used to send and have stopped."""
     for key, last in history.silent.items():
-        tenant, name = split_key(key)
+        tenant, name = split_name(key)
         if (tenant, name) in catalogue.sources:
             quiet = inputs.at_ms // MINUTE_MS - last - 1
             text = (

@@ -10,11 +10,12 @@ from pipelines.control.observe.ledger.minute_sums import StageSums
 from pipelines.control.observe.ledger.reconciliation_rules import Reconciliation
 from pipelines.control.observe.scorecards.minute_cards import JudgedMinute
 from shared.contracts.documents import TenantName
+from shared.contracts.envelope import HOUR_MS
 from shared.contracts.ledger import Stage
 
 FAILED: Final = (Stage.RETRYING, Stage.DEAD)
 TRIED: Final = (Stage.DELIVERED, *FAILED)
-_FORGOTTEN_MS: Final = 26 * 60 * 60_000
+_FORGOTTEN_MS: Final = 26 * HOUR_MS
 """An event waits for a day at most, so a delivery before that is before everything that waits."""
 
 
@@ -29,7 +30,7 @@ class Tried(NamedTuple):
 
     @property
     def waiting_by_reason(self) -> Mapping[str, int]:
-        """Events by reason; each of those that wait counts once, however often it was tried."""
+        """Events by reason; one that waits counts once, however often it was tried."""
         if self.stage is not Stage.RETRYING:
             return self.line.reasons
         return {reason: min(tries, self.waiting) for reason, tries in self.line.reasons.items()}
