@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from shared.contracts.document_parsing import parse
+from shared.contracts.documents import key_digest
 from shared.contracts.limits import MAX_DOCUMENT_DEPTH
 from shared.documents.check import field_problems
 from shared.documents.problems import MOST_PROBLEMS
@@ -145,3 +146,15 @@ def test_of_very_many_unknown_fields_within_a_field_the_first_are_reported() -> 
     assert len(list(field_problems(document))) == MOST_PROBLEMS
     spent = cpu_seconds(lambda: list(field_problems(document)))
     assert spent < TIMES * cpu_seconds(lambda: json.dumps(document))
+
+
+@pytest.mark.parametrize("again", ["a-good-key", key_digest("a-good-key")], ids=["as text", "as digest"])
+def test_a_write_key_that_a_source_states_twice_is_named(again: str) -> None:
+    source = {
+        "kind": "source",
+        "name": "s",
+        "tenant": "t",
+        "write_keys": ["a-good-key", "another-key", again],
+    }
+    said = "is the same key as write_keys[0]; leave one of them out"
+    assert list(field_problems(source)) == [("$.write_keys[2]", said, "")]
