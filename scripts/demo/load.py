@@ -10,6 +10,7 @@ from scripts.demo.account import EVERYTHING, PIPES, KindOf, Pending, PipeResult,
 from scripts.demo.configure import KEY
 from scripts.demo.screen import DemoState, DemoTotals
 from scripts.load.event_source import EventSource
+from scripts.load.progress import is_set_within
 from scripts.load.receiver import Receiver
 from scripts.load.run_id import new_run_id
 from scripts.load.schedule import Schedule
@@ -27,6 +28,7 @@ _PROBE = "probe-"
 _PROBE_SECONDS = 0.5
 _PROBE_EVENTS = 200
 _DRAIN_SECONDS = 90.0
+_LOOK_SECONDS = 0.2
 _OVERDUE_MS = 30_000
 
 
@@ -109,7 +111,10 @@ class Demo:
         self._last = (0, self._begin)
 
     async def run(self, stopping: asyncio.Event) -> None:
-        """Send until the time is over or `stopping` is set, then wait for the events under way."""
+        """Send until the time is over or `stopping` is set, then wait for the events under way.
+
+        If it is set only while that waits, the wait ends: what has not arrived is searched for as it is.
+        """
         sending = asyncio.create_task(self._sender.run())
         while not sending.done():
             if stopping.is_set():
@@ -117,16 +122,17 @@ class Demo:
             await self._tick(sending)
         self._sent_seconds = time.monotonic() - self._begin
         await sending
-        await self._drain()
+        await self._drain(asyncio.Event() if stopping.is_set() else stopping)
 
     async def _tick(self, sending: "asyncio.Task[object]") -> None:
         await asyncio.wait([sending], timeout=self._interval)
         self._show(self._moment())
 
-    async def _drain(self) -> None:
+    async def _drain(self, stopping: asyncio.Event) -> None:
         deadline = time.monotonic() + _DRAIN_SECONDS
-        while not self._complete() and time.monotonic() < deadline:  # noqa: ASYNC110 arrivals set no event
-            await asyncio.sleep(0.2)
+        while not self._complete() and time.monotonic() < deadline:
+            if await is_set_within(stopping, _LOOK_SECONDS):
+                break
         self._show(self._moment())
 
     def _complete(self) -> bool:

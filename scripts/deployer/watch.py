@@ -4,11 +4,12 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+import typer
 from rich.live import Live
 
 from scripts.deployer.client import DeployerClient
 from scripts.deployer.view import ending, release_view
-from scripts.terminal import err, out, printable
+from scripts.terminal import INTERRUPTED, err, out, printable
 from shared.contracts.release_steps import Step
 from shared.contracts.releases import Release
 from shared.runtime.clock import wall_clock
@@ -30,6 +31,7 @@ def followed(client: DeployerClient, asked: Release, *, detach: bool, traffic_on
 
     Raises:
         OperatorError: if it was undone, or left something unfinished.
+        Exit: with the status of an interruption, if Ctrl-C ends the view.
     """
     if detach:
         err().print("asked for; `hifi sides` shows how far it is")
@@ -37,9 +39,9 @@ def followed(client: DeployerClient, asked: Release, *, detach: bool, traffic_on
     show = _live if err().is_terminal else _lines
     try:
         release = show(client, asked, _rests if traffic_only else _ended)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         err().print("the release goes on; `hifi sides` shows how far it is, `hifi rollback` undoes it")
-        return
+        raise typer.Exit(INTERRUPTED) from error
     said = printable(ending(release, wall_clock()))
     if ((release.back or release.step is Step.UNDONE) and not asked.back) or release.unfinished:
         raise OperatorError(said, "`hifi sides --releases 5` lists the last ones")

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from shared.contracts import write_parts
-from shared.contracts.document_items import MOST_CHANGES, DocumentKey
+from shared.contracts.document_items import DocumentKey
 from shared.contracts.documents import Document, kind_of, sealed
 
 
@@ -86,10 +86,9 @@ def put_body(wanted: Sequence[Wanted], seen: Mapping[DocumentKey, Step]) -> dict
     return {"documents": [each.body() for each in wanted], "expected": expected}
 
 
-def delete_bodies(found: Iterable[tuple[DocumentKey, int | None]]) -> Iterator[dict[str, Any]]:
-    """Bodies of `apply` that delete documents at the versions given, or at any; pipes first, others after."""
-    ordered = sorted(found, key=lambda each: each[0].kind != "pipe")
-    for at in range(0, len(ordered), MOST_CHANGES):
-        part = ordered[at : at + MOST_CHANGES]
-        expected = {str(key): version for key, version in part if version is not None}
-        yield {"delete": [msgspec.to_builtins(key) for key, _ in part], "expected": expected}
+def delete_bodies(found: Iterable[tuple[Document, int | None]]) -> Iterator[dict[str, Any]]:
+    """Bodies of `apply` that delete documents of a tenant at the versions given, or at any."""
+    for part in write_parts.parts_of_deletions(found, lambda each: each[0]):
+        keys = [(DocumentKey(kind_of(document), document.name), version) for document, version in part]
+        expected = {str(key): version for key, version in keys if version is not None}
+        yield {"delete": [msgspec.to_builtins(key) for key, _ in keys], "expected": expected}

@@ -159,12 +159,13 @@ class SideDocuments:
 
     def delete(self, tenant: str, found: Iterable[StoredDocument]) -> None:
         """Delete documents at the versions given, and return when they are gone from every side."""
-        self._delete(tenant, [(each.key, each.version) for each in found])
+        there = [(each.document, each.version) for each in found if each.document is not None]
+        self._delete(tenant, there)
 
     def remove(self, documents: Iterable[Document]) -> None:
         """Delete documents by tenant, kind and name, whatever version is there."""
         for tenant, group in by_tenant(Wanted(document=each) for each in documents):
-            self._delete(tenant, [(each.key, None) for each in group])
+            self._delete(tenant, [(each.document, None) for each in group])
 
     def revert(self, former: StoredDocument) -> Step:
         """Make an earlier version the newest, and return when it is published."""
@@ -215,7 +216,7 @@ class SideDocuments:
         written = {each.key: each.version for each in self.history(tenant, key, newest=1)}
         self._wait_until(deadline, tenant, written)
 
-    def _delete(self, tenant: str, found: Iterable[tuple[DocumentKey, int | None]]) -> None:
+    def _delete(self, tenant: str, found: Iterable[tuple[Document, int | None]]) -> None:
         steps: list[Step] = []
         for body in delete_bodies(found):
             steps += self._apply(tenant, body, before=steps)

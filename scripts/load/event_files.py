@@ -41,7 +41,7 @@ def raw_events(path: Path) -> Iterator[bytes]:
     """The events of a file as their original bytes; NDJSON is read line by line.
 
     Raises:
-        FileError: if the file cannot be read or is not JSON.
+        FileError: if the file cannot be read, is not JSON, or has a line among plain objects that is none.
     """
     try:
         with _opened(path) as stream:
@@ -64,17 +64,32 @@ def _plain(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def _split(lines: Iterator[bytes], path: Path) -> Iterator[bytes]:
-    first = next((line for line in lines if line.strip()), b"")
-    if not first:
+    numbered = enumerate(lines, start=1)
+    start = next((each for each in numbered if each[1].strip()), None)
+    if start is None:
         raise FileError(f"{path} is empty")
+    first = start[1]
     if _is_object(first):
-        return (line.strip() for line in chain([first], lines) if line.strip())
-    whole = (first + b"".join(lines)).strip()
+        found = _lines(chain([start], numbered))
+        return (line for _, line in found) if is_cloudevent(first) else _objects(found, path)
+    whole = (first + b"".join(line for _, line in numbered)).strip()
     try:
         items = _array.decode(whole) if whole.startswith(b"[") else [_checked(whole)]
     except msgspec.MsgspecError as error:
         raise FileError(f"{path} is neither JSON nor NDJSON: {error}") from error
     return (bytes(item) for item in items)
+
+
+def _lines(numbered: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+    return ((number, line.strip()) for number, line in numbered if line.strip())
+
+
+def _objects(lines: Iterable[tuple[int, bytes]], path: Path) -> Iterator[bytes]:
+    """Plain objects are sent as one array, in which a line that is none would have all refused."""
+    for number, line in lines:
+        if not _is_object(line):
+            raise FileError(f"{path}, line {number} is not a JSON object", "correct it, or take it out")
+        yield line
 
 
 def _checked(whole: bytes) -> bytes:
@@ -91,7 +106,7 @@ def _is_object(line: bytes) -> bool:
 
 
 class FileEvents:
-    """Unchanged events, each sent once. Invalid lines are sent too: collect says what is wrong."""
+    """Unchanged events, each sent once. Invalid CloudEvents are sent too: collect says what is wrong."""
 
     def __init__(self, events: Iterable[bytes]) -> None:
         """The first event decides whether all are CloudEvents, or plain objects for collect to wrap."""

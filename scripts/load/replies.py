@@ -1,6 +1,6 @@
 """Interprets collect's response for the events of a request. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Final
 
@@ -52,25 +52,32 @@ class _Body(Struct):
     fix: str = ""
 
 
+_ACCEPTED: Final = 202
+_MIXED: Final = 207
 _HOPELESS: Final = {401, 403, 404, 405, 415}
 _AGAIN: Final = RETRYABLE | {425}
 _decoder = msgspec.json.Decoder(_Body)
 
 
-def read_answer(status: int, body: bytes, retry_after: str | None, ids: Sequence[str]) -> Answer:
-    """Interpret a response.
+def read_answer(status: int, body: bytes, headers: Mapping[str, str], ids: Sequence[str]) -> Answer:
+    """Interpret a response; one that collect never gives, from another server at its address, is hopeless.
 
     Args:
         status: HTTP status.
         body: of the response.
-        retry_after: value of the header.
+        headers: of the response.
         ids: of the request's events; empty if only the response has them.
     """
-    if status in (200, 202):
+    if status == _ACCEPTED:
         return Answer(disposition=Disposition.SETTLED, accepted=ids or _decode(body).ids)
     if status in _AGAIN or status >= 500:
-        wait = float(retry_after) if retry_after and retry_after.isdigit() else None
+        retry_after = headers.get("Retry-After", "")
+        wait = float(retry_after) if retry_after.isdigit() else None
         return Answer(disposition=Disposition.AGAIN, reason=str(status), wait_seconds=wait)
+    if status < 400 and status != _MIXED:
+        place = headers.get("Location")
+        said = f"{status}, which is not of collect" + (f": it is moved to {place}" if place else "")
+        return Answer(disposition=Disposition.HOPELESS, reason=f"{said}; check --url")
     return _refusal(status, _decode(body), len(ids))
 
 

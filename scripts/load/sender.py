@@ -189,11 +189,11 @@ class Sender:
     async def _try(self, session: aiohttp.ClientSession, bundle: EventBatch) -> Answer:
         self.counts.requests += 1
         try:
-            async with session.post(self._url, data=bundle.body) as response:
+            async with session.post(self._url, data=bundle.body, allow_redirects=False) as response:
                 body = await response.read()
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             return Answer(disposition=Disposition.AGAIN, reason=type(error).__name__)
-        return read_answer(response.status, body, response.headers.get("Retry-After"), bundle.ids)
+        return read_answer(response.status, body, response.headers, bundle.ids)
 
     def _book(self, bundle: EventBatch, answer: Answer, sent_ms: int) -> None:
         if answer.disposition is Disposition.HOPELESS:

@@ -17,7 +17,7 @@ from scripts.load.progress import ProgressLine, RateMeter, is_set_within, lag_te
 from scripts.load.records import acked_lines
 from scripts.load.schedule import Schedule
 from scripts.load.sender import Sender
-from scripts.terminal import err, out
+from scripts.terminal import err, out, printable
 from shared.runtime.errors import OperatorError
 
 _GRACE_SECONDS = 10.0
@@ -75,7 +75,7 @@ async def watch_sender(load: SendOptions) -> Outcome:
     out().print(_table(sender, time.monotonic() - begin))
     counts = sender.counts
     if counts.hopeless:
-        err().print(Text.assemble(("stopped ", "bold red"), f"collect answered {counts.hopeless}"))
+        err().print(Text.assemble(("stopped ", "bold red"), f"collect answered {printable(counts.hopeless)}"))
     if interrupted and load.schedule.seconds is None and counts.sent != load.total:
         err().print(_interrupted(counts.sent, load.total), soft_wrap=True)
         return Outcome.INTERRUPTED
@@ -145,7 +145,7 @@ def _table(sender: Sender, seconds: float) -> Table:
     table.add_row("acknowledged", f"[green]{counts.acked:,}[/]")
     table.add_row("refused", _bad(counts.refused))
     for reason, count in sender.refusals.most_common(5):
-        table.add_row("", Text(f"{count:,} x {reason}"))
+        table.add_row("", Text(f"{count:,} x {printable(reason)}"))
     table.add_row("unacknowledged", _bad(counts.unacknowledged))
     for reason, count in sender.retries.most_common(5):
         table.add_row("repeated", f"{count:,} requests after {reason}")

@@ -6,7 +6,7 @@
 | `history#` and the tenant | `kind/name/` and the version, ten digits | each version |
 | `deleted#` and the tenant | `kind/name` | a deletion that was the newest version for KEPT_MS: it counts on |
 | `catalogues#` | the tenant | how many versions the tenant has written: its catalogue's version |
-| `adoptions#` | a side | the side's topic is older than the table, and was taken over |
+| `adoptions#` | a side | its topic, which may be older than the table, was taken over; its provisioner was last at work |
 | `names#` | `write_key/` and a digest | the tenant that the key belongs to, for good |
 | `keys#` and the tenant | source, `/` and the key's id | label of a write key |
 | `key_use#` and the tenant | source, the key's id and a side | when it was last used: .key_usage |
@@ -20,7 +20,7 @@
 | `invitation_ids#` | the tenant, `/` and an invitation's id | the digest |
 | `audit#` and the tenant | time and a random part | a write, or a refused one |
 | `status#` and the tenant | `kind/name/` and a side | how far the side is: .document_status |
-| `rollouts#` | the tenant, `/` and a pipe | how far its ramp-up is: .rollouts |
+| `rollouts#` | the tenant, `/` and a pipe | how far its rollout is: .rollouts |
 | `rollout_cards#` | the tenant, a pipe and a side | what the side's meter says of the present step |
 | `activities#` and a side | `serial`, `activity/` or `wish/` and an id | who acts: .diamond |
 | `releases#` | `current`, or `ended/` and a number | how far a release of both sides is: .releases |
@@ -162,14 +162,23 @@ def _check_at_most(most: int, documents: int, act: str) -> None:
         raise TooManyChangesError(f"{act} at most {most:,} documents, not {documents:,}; send them in parts")
 
 
-def reserved_keys(versions: Iterable[StoredDocument]) -> dict[str, DocumentKey]:
-    """Sort keys of the write keys that versions reserve for their tenant, each once, with its source."""
+def reserved_keys(
+    versions: Iterable[StoredDocument], there: Mapping[DocumentKey, StoredDocument]
+) -> dict[str, DocumentKey]:
+    """Sort keys of the write keys that versions reserve for their tenant, each once, with its source.
+
+    Those that a source has in `there`, the documents whose places the versions take, are reserved already.
+    """
     return {
         _WRITE_KEY + key: each.key
         for each in versions
-        if isinstance(each.document, Source)
-        for key in each.document.write_keys
+        for key in _write_keys(each)
+        if each.key not in there or key not in _write_keys(there[each.key])
     }
+
+
+def _write_keys(stored: StoredDocument) -> Sequence[str]:
+    return stored.document.write_keys if isinstance(stored.document, Source) else ()
 
 
 def documents_after(

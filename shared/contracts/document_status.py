@@ -2,10 +2,15 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import Final
 
 from msgspec import Struct
 
 from shared.contracts.document_items import DocumentVersion
+
+
+GONE_MS: Final = 24 * 3_600_000
+"""A side of which no provisioner was at work for so long is waited for no more: it was destroyed."""
 
 
 class State(StrEnum):
@@ -61,11 +66,25 @@ def document_and_side(sort: str) -> tuple[str, str]:
     return document, side
 
 
-def current(stored: DocumentVersion, sides: Mapping[str, DocumentStatus]) -> dict[str, DocumentStatus]:
-    """The status of the newest version, which is pending while a side has only spoken of an earlier one."""
-    return {
-        side: status
-        if status.version >= stored.version
-        else DocumentStatus(state=State.PENDING, version=stored.version, since_ms=stored.at_ms)
-        for side, status in sides.items()
-    }
+def current(
+    stored: DocumentVersion,
+    spoken: Mapping[str, DocumentStatus],
+    seen: Mapping[str, int | None],
+    now_ms: int,
+) -> dict[str, DocumentStatus]:
+    """How far each side is with the newest version of a document.
+
+    It is pending on a side that has not spoken of this version, unless the side is gone.
+
+    Args:
+        stored: the newest version.
+        spoken: by side, what it said of the document last.
+        seen: by side, when its provisioner was last at work, epoch milliseconds; None if that does not say
+            so, as in an older version of hifi: then only what it said counts.
+        now_ms: now, epoch milliseconds.
+    """
+    said = {side: status for side, status in spoken.items() if status.version >= stored.version}
+    gone = {side for side, at_ms in seen.items() if at_ms is not None and now_ms - at_ms >= GONE_MS}
+    awaited = {side for side, at_ms in seen.items() if at_ms is not None} | spoken.keys()
+    pending = DocumentStatus(state=State.PENDING, version=stored.version, since_ms=stored.at_ms)
+    return {side: said.get(side, pending) for side in sorted(said.keys() | (awaited - gone))}

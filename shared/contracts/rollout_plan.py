@@ -1,4 +1,4 @@
-"""The plan of a pipe's ramp-up in steps, as in its document. Pure."""
+"""The plan of a pipe's rollout in steps, as in its document. Pure."""
 
 from collections.abc import Iterator
 from itertools import pairwise

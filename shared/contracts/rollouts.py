@@ -1,4 +1,4 @@
-"""How far the ramp-up of each pipe is, in the table `documents`, and what may be asked of it. Pure.
+"""How far the rollout of each pipe is, in the table `documents`, and what may be asked of it. Pure.
 
 One item a pipe in the partition ROLLOUTS; who writes it says which revision it saw. Each side adds what its
 meter says of the present step, in the partition ROLLOUT_CARDS.
@@ -26,7 +26,7 @@ DECIDER: Final = "rollouts"
 
 
 class RolloutPhase(StrEnum):
-    """The phase that a ramp-up is in."""
+    """The phase that a rollout is in."""
 
     RISING = "going up"
     """At a step that lasts a while yet."""
@@ -49,7 +49,7 @@ MOVING: Final = frozenset({RolloutPhase.RISING, RolloutPhase.WAITING})
 
 
 class RolloutView(Struct, frozen=True, kw_only=True):
-    """How far the ramp-up of one pipe is, as the management API shows it."""
+    """How far the rollout of one pipe is, as the management API shows it."""
 
     state: str
     """A RolloutPhase; a later version may have others."""
@@ -101,7 +101,7 @@ class RolloutCard(Struct, frozen=True, kw_only=True):
 
 
 class RolloutAction(StrEnum):
-    """An action that may be asked for on a ramp-up."""
+    """An action that may be asked for on a rollout."""
 
     PAUSE = "pause"
     RESUME = "resume"

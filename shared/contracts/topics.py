@@ -35,7 +35,7 @@ RETRY_DELAYS: dict[Topic, timedelta] = {
     Topic.RETRY_IN_5M: timedelta(minutes=5),
     Topic.RETRY_IN_1H: timedelta(hours=1),
 }
-"""The waiting topics, shortest delay first."""
+"""The retry topics, shortest delay first."""
 
 TALLIED = (
     Topic.COLLECTED,

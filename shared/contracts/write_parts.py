@@ -68,6 +68,11 @@ def parts(
         yield part
 
 
+def parts_of_deletions(unwanted: Iterable[T], document_of: Callable[[T], Document]) -> Iterator[Sequence[T]]:
+    """The same of documents to delete, what pipes name after them: no source outlives its last pipe."""
+    return reversed(list(parts(unwanted, document_of, lambda _: _DOCUMENT)))
+
+
 def parts_of_versions(
     versions: Sequence[StoredDocument], unstated: Container[DocumentKey]
 ) -> list[Sequence[StoredDocument]]:

@@ -19,6 +19,7 @@ from shared.contracts.document_items import (
 from shared.dynamodb.client import dynamodb_client
 from shared.dynamodb.document_rows import (
     DOCUMENT,
+    SEEN,
     TENANT,
     VERSION,
     encoded,
@@ -146,6 +147,11 @@ class DocumentReader:
     def is_adopted(self, side: str) -> bool:
         """Whether `adopt` was finished for a side once."""
         return any(row[DOCUMENT]["S"] == side for row in self._query(ADOPTIONS, side))
+
+    def sides(self) -> dict[str, int | None]:
+        """The adopted sides, with when a provisioner was last at work, epoch milliseconds; None: none said so."""
+        rows = self._query(ADOPTIONS)
+        return {row[DOCUMENT]["S"]: int(row[SEEN]["N"]) if SEEN in row else None for row in rows}
 
     def _live_rows(
         self, tenant: str, kind: str, after: str | None, limit: int | None

@@ -22,6 +22,9 @@ from shared.dynamodb.client import StoreError
 TENANT: Final = "tenant"
 DOCUMENT: Final = "document"
 VERSION: Final = "version"
+SEEN: Final = "seen_ms"
+"""When a side's provisioner was last at work, epoch milliseconds."""
+
 OWNER: Final = "holder"
 """The tenant that a write key is reserved for."""
 

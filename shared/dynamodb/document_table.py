@@ -33,6 +33,7 @@ from shared.dynamodb.document_reader import DocumentReader
 from shared.dynamodb.document_rows import (
     DOCUMENT,
     OWNER,
+    SEEN,
     TENANT,
     VERSION,
     added_rows,
@@ -123,9 +124,9 @@ class DocumentTable(DocumentReader):
 
         def attempt() -> list[StoredDocument] | None:
             found = self._next(tenant, changes, by, at_ms, verify)
-            there = {key: each.version for key, each in found.documents.items()}
-            written = not found.versions or self._transact(tenant, found.versions, there, at=found.at)
-            return found.versions if written else None
+            added = found.versions
+            written = not added or self._transact(tenant, added, found.documents, at=found.at)
+            return added if written else None
 
         return self._until_alone(attempt)
 
@@ -152,11 +153,11 @@ class DocumentTable(DocumentReader):
         parts: Sequence[Sequence[StoredDocument]]
         parts = [[each] for each in versions] if parted is None else parted(versions)
         for part in parts:
-            _check_items(part, len(reserved_keys(part)))
+            _check_items(part, len(reserved_keys(part, found.documents)))
         if parted is not None and len(parts) > 1 and self._limits is not None:
             replaced = [(_live(found.replaced(part)), _live(part)) for part in parts]
             self._limits.check_parts(_live(found.documents.values()), replaced)
-        reserved = reserved_keys(versions)
+        reserved = reserved_keys(versions, found.documents)
         for row in self._rows([row_key(WRITE_KEYS, key) for key in reserved]):
             if row[OWNER]["S"] != tenant:
                 raise WriteKeyTakenError(reserved[row[DOCUMENT]["S"]])
@@ -205,12 +206,24 @@ class DocumentTable(DocumentReader):
         except (BotoCoreError, ClientError) as error:
             raise StoreError(f"table {self._table} cannot be written: {error}") from error
 
+    def renew_side(self, side: str, at_ms: int) -> None:
+        """Note that a provisioner of a side is at work, at a time in epoch milliseconds."""
+        try:
+            self._client.update_item(
+                TableName=self._table,
+                Key=row_key(ADOPTIONS, side),
+                UpdateExpression=f"SET {SEEN} = :at",
+                ExpressionAttributeValues={":at": {"N": str(at_ms)}},
+            )
+        except (BotoCoreError, ClientError) as error:
+            raise StoreError(f"table {self._table} cannot be written: {error}") from error
+
     def _adopt(self, each: StoredDocument) -> bool | None:
         there = self.get(each.tenant, each.key)
         if there is not None and (there.by != each.by or there.version >= each.version):
             return True
         try:
-            added = self._transact(each.tenant, [each], {each.key: there.version} if there else {})
+            added = self._transact(each.tenant, [each], {each.key: there} if there else {})
         except WriteKeyTakenError:
             _log.warning(
                 "not adopted: another tenant has one of its write keys",
@@ -232,22 +245,23 @@ class DocumentTable(DocumentReader):
         self,
         tenant: str,
         versions: Sequence[StoredDocument],
-        there: Mapping[DocumentKey, int],
+        there: Stored,
         *,
         at: int | None = None,
     ) -> bool:
         """Whether the versions were added; False if another write came in between.
 
-        `there` has the versions that are among the tenant's documents; `at` is as in counted_row.
+        `there` are the tenant's documents, or some of them; `at` is as in counted_row.
 
         Raises:
             WriteKeyTakenError: if a write key is another tenant's.
             TooManyChangesError: if the versions do not fit into one transaction.
         """
-        keys = reserved_keys(versions)
+        keys = reserved_keys(versions, there)
         _check_items(versions, len(keys))
+        before = {key: each.version for key, each in there.items()}
         items = [
-            item for each in versions for item in added_rows(self._table, each, after=there.get(each.key, 0))
+            item for each in versions for item in added_rows(self._table, each, after=before.get(each.key, 0))
         ]
         items.append(counted_row(self._table, tenant, len(versions), at))
         reserved = [reserved_row(self._table, tenant, key) for key in keys]
@@ -293,7 +307,7 @@ def _check_items(versions: Sequence[StoredDocument], keys: int) -> None:
     items = 2 * len(versions) + keys + 1
     if items > MOST_ITEMS:
         raise TooManyChangesError(
-            f"a write takes at most {MOST_ITEMS} items, not {items}: two a document, and one a write key"
+            f"a write takes at most {MOST_ITEMS} items, not {items}: two a document, and one a new write key"
         )
 
 

@@ -1,4 +1,4 @@
-"""The states of ramp-ups in the table `documents`, and what each side's meter says of them."""
+"""The states of rollouts in the table `documents`, and what each side's meter says of them."""
 
 from collections import defaultdict
 from collections.abc import Sequence

@@ -15,6 +15,7 @@ from shared.kafka.group_positions import committed_offsets
 from shared.kafka.progress_group import group_name
 
 _TIMEOUT_SECONDS: Final = 10.0
+_PATIENCE_SECONDS: Final = 2 * _TIMEOUT_SECONDS  # or the wait ends before the client says why there is none
 _PAUSE_SECONDS: Final = 0.2
 
 CHAIN: Final = (
@@ -77,7 +78,7 @@ def _asked(admin: AdminClient, which: OffsetSpec) -> dict[tuple[str, int], int]:
     found = admin.list_topics(timeout=_TIMEOUT_SECONDS).topics
     asked = [TopicPartition(t, p) for t in Topic if t in found for p in found[t].partitions]
     futures = admin.list_offsets(dict.fromkeys(asked, which), request_timeout=_TIMEOUT_SECONDS)
-    return {(p.topic, p.partition): f.result(_TIMEOUT_SECONDS).offset for p, f in futures.items()}
+    return {(p.topic, p.partition): f.result(_PATIENCE_SECONDS).offset for p, f in futures.items()}
 
 
 def lags(admin: AdminClient) -> list[Lag]:

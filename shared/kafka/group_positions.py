@@ -7,6 +7,7 @@ from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicP
 from confluent_kafka.admin import AdminClient
 
 _ANSWER_SECONDS: Final = 10.0
+_PATIENCE_SECONDS: Final = 2 * _ANSWER_SECONDS  # or the wait ends before the client says why there is none
 
 
 def group_positions(admin: AdminClient, groups: Iterable[str]) -> dict[str, dict[str, int]]:
@@ -31,7 +32,7 @@ def committed_offsets(admin: AdminClient, group: str) -> dict[tuple[str, int], i
     """
     asked = [ConsumerGroupTopicPartitions(group)]
     (future,) = admin.list_consumer_group_offsets(asked, request_timeout=_ANSWER_SECONDS).values()
-    partitions = future.result(_ANSWER_SECONDS).topic_partitions or []
+    partitions = future.result(_PATIENCE_SECONDS).topic_partitions or []
     return {(p.topic, p.partition): p.offset for p in partitions if p.offset >= 0}
 
 
@@ -44,7 +45,7 @@ def commit_positions(admin: AdminClient, group: str, offsets: Mapping[str, int])
     wanted = [_partition(name, offset) for name, offset in offsets.items()]
     asked: Any = [ConsumerGroupTopicPartitions(group, wanted)]
     (future,) = admin.alter_consumer_group_offsets(asked, request_timeout=_ANSWER_SECONDS).values()
-    for each in future.result(_ANSWER_SECONDS).topic_partitions or []:
+    for each in future.result(_PATIENCE_SECONDS).topic_partitions or []:
         if each.error is not None:
             raise KafkaException(each.error)
 

@@ -124,7 +124,7 @@ class ObserveMetric(StrEnum):
     """Gauge by `tenant` and `pipe`: events that wait to be retried."""
 
     OVERDUE = "hifi_observe_retry_overdue_seconds"
-    """Gauge by `topic`: since the first record of a waiting topic was due, of its latest partition; 0 if none
+    """Gauge by `topic`: since the first record of a retry topic was due, of its latest partition; 0 if none
     is due. A burst of them is spread over half of the topic's delay."""
 
     UNREAD = "hifi_observe_unread_records"

@@ -15,7 +15,7 @@ import msgspec
 from pyspark.sql import SparkSession
 
 from shared.runtime.process_id import ProcessId
-from shared.spark import heartbeat
+from shared.spark import driver_beat
 from shared.spark.checkpoint_owners import FOLDER, owner, process_tree
 
 _WAITING: Final = "standby"
@@ -107,14 +107,14 @@ class CheckpointLocks:
         Raises:
             OSError: if the file system refuses it.
         """
-        heartbeat.beat(self._file(self._name, "beat"), number)
+        driver_beat.beat(self._file(self._name, "beat"), number)
 
     def last_beat(self, node: str) -> str:
         """The last beat of the driver that acquired the node; the same as long as it shows no other."""
         owner = self.owner(node)
         if not owner:
             return ""
-        return f"{owner[0].pid} {heartbeat.last_beat(self._file(str(owner[0].pid), 'beat'))}"
+        return f"{owner[0].pid} {driver_beat.last_beat(self._file(str(owner[0].pid), 'beat'))}"
 
     def close(self) -> None:
         """Remove the beat. The locks are free when the JVM has ended."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Sequence
 from enum import Enum, auto
 from typing import Final
 
-from shared.spark.heartbeat import BEAT_SECONDS
+from shared.spark.driver_beat import BEAT_SECONDS
 
 SILENT_LOOKS: Final = 15
 """A driver at work that does not beat between so many looks, a second or more apart, is ended. A collection

@@ -1,4 +1,4 @@
-"""The ramp-up of a pipe on its page."""
+"""The rollout of a pipe on its page."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ from tests.console.documents import Office, field
 PIPE = {"source": "up.shop", "destination": "up.sink", "rollout": {"steps": [1, 10, 100]}}
 
 
-def test_an_editor_leads_a_ramp_up_and_a_viewer_sees_how_far_it_is(office: Office, artefacts: Path) -> None:
+def test_an_editor_leads_a_rollout_and_a_viewer_sees_how_far_it_is(office: Office, artefacts: Path) -> None:
     office.put("up", "sources", "up.shop", {})
     office.put("up", "destinations", "up.sink", {"options": {"url": "https://example.com/hook"}})
     office.put("up", "pipes", "up.plain", {key: PIPE[key] for key in ("source", "destination")})

@@ -130,6 +130,19 @@ def test_a_record_of_acknowledgements_that_cannot_be_written_is_named(tmp_path: 
     assert (status, line) == (1, f"error {tmp_path} cannot be written: Is a directory; name another --acked")
 
 
+def test_a_record_of_arrivals_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    status, line = failed(["receive", "--port", "0", "--out", tmp_path])
+    assert (status, line) == (1, f"error {tmp_path} cannot be written: Is a directory; name another --out")
+
+
+@pytest.mark.parametrize("option", ["--out", "--markdown"])
+def test_a_file_of_figures_that_cannot_be_written_is_named_before_anything_is_measured(
+    option: str, tmp_path: Path
+) -> None:
+    status, line = failed(["bench", option, tmp_path])
+    assert (status, line) == (1, f"error {tmp_path} cannot be written: Is a directory; name another file")
+
+
 @pytest.mark.parametrize(
     ("command", "named"),
     [

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import aiohttp
 import msgspec
 import pytest
 from aiohttp import web
@@ -147,6 +148,28 @@ def test_a_wrong_key_ends_the_load_with_the_reason() -> None:
     assert b"the key is unknown" in done.stderr
 
 
+def test_a_redirect_is_named_and_counts_nothing_as_acknowledged(tmp_path: Path) -> None:
+    acked = tmp_path / "acked.tsv"
+    with running(Receiver()) as elsewhere:
+        moved = {"Location": f"{elsewhere.url}/v1/events"}
+        with collect_stub(lambda *_: web.Response(status=302, headers=moved)) as url:
+            done = send(url, "--rate", 100, "--seconds", 60, "--acked", acked)
+        assert elsewhere.arrivals == 0
+    assert done.returncode == 1
+    assert f"302, which is not of collect: it is moved to {moved['Location']}" in done.stderr.decode()
+    assert list(read_acked(acked)) == []
+
+
+def test_a_file_with_a_bad_line_is_refused_before_any_of_it_is_sent(tmp_path: Path) -> None:
+    file = tmp_path / "plain.ndjson"
+    file.write_bytes(b'{"a":1}\n' * 500 + b"oops\n")
+    with running(Receiver()) as receiver:
+        done = send(receiver.url, file)
+        assert receiver.requests.accepted == 0
+    assert done.returncode == 1
+    assert b"line 501 is not a JSON object" in done.stderr
+
+
 def test_a_server_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
     with running(Receiver()) as first:
         port = first.port
@@ -256,6 +279,28 @@ def test_the_receiver_writes_everything_down_when_it_is_ended(tmp_path: Path) ->
     assert process.returncode == 0
     assert len(list(read_received(out))) == 2_500
     assert "2,500" in output
+
+
+def test_a_path_that_looks_like_markup_is_shown_as_it_is() -> None:
+    pipe = subprocess.PIPE
+    command = [*HIFI, "receive", "--port", "0"]
+    with subprocess.Popen(command, env=ENVIRONMENT, stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stderr
+        found = re.search(r"http://\S+:\d+", process.stderr.readline())
+        assert found
+        asyncio.run(post(f"{found[0]}/[/red]", EVENTS))
+        shown = process.stderr.readline()
+        process.send_signal(signal.SIGTERM)
+        output, _ = process.communicate(timeout=120)
+    assert process.returncode == 0
+    assert "/[/red] 1,000" in shown
+    assert "/[/red]" in output
+
+
+async def post(url: str, body: bytes) -> None:
+    headers = {"Content-Type": "application/x-ndjson"}
+    async with aiohttp.ClientSession() as session, session.post(url, data=body, headers=headers) as answer:
+        assert answer.status == 202
 
 
 def test_an_invalid_rule_is_a_usage_error() -> None:

@@ -1,4 +1,4 @@
-"""Asks observe for a pipe's card and its side's stability, for ramp-ups."""
+"""Asks observe for a pipe's card and its side's stability, for rollouts."""
 
 from collections.abc import Mapping
 from functools import partial

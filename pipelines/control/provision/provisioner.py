@@ -37,7 +37,7 @@ _log = get_logger(__name__)
 _SEEN_SECONDS: Final = 5.0
 _POLL_SECONDS: Final = 0.02
 _ANEW_MS: Final = 60_000
-"""Everything is computed again after this long, although no input has moved."""
+"""After this long everything is computed again, although no input has moved, and the side noted as at work."""
 
 _MOST_FORGOTTEN: Final = 100
 """Old deletions that are forgotten then: a look that takes long delays what is published."""
@@ -47,7 +47,7 @@ class Provisioner:
     """The leader of a side. Belongs to one thread.
 
     It looks several times a second, at thousands of documents that seldom change: what a look computes from
-    the documents, the topic and the states of ramp-ups is kept until one of them moves.
+    the documents, the topic and the states of rollouts is kept until one of them moves.
     """
 
     def __init__(  # noqa: PLR0913  # what it reads, what it writes, and the world
@@ -60,7 +60,7 @@ class Provisioner:
         statuses: StatusWriter,
         nodes: LiveNodes,
         rollouts: Callable[[], Mapping[str, RolloutState]],
-        ramps: Callable[[Sequence[Pipe]], None],
+        want_rollouts: Callable[[Sequence[Pipe]], None],
         metrics: ProvisionMetrics,
         clock: Clock,
     ) -> None:
@@ -73,19 +73,19 @@ class Provisioner:
             publish: writes records to that topic and returns when the brokers have them.
             statuses: writes how far the side is.
             nodes: what the side's nodes use.
-            rollouts: reads how far ramp-ups are; asked only if there are any.
-            ramps: gets the pipes that have one, at each look.
+            rollouts: reads how far they are; asked only if there are any.
+            want_rollouts: gets the pipes that have one, at each look.
             metrics: where to count.
             clock: tells the time.
         """
         self._side, self._table, self._topic, self._publish = side, table, topic, publish
         self._statuses, self._nodes, self._metrics, self._clock = statuses, nodes, metrics, clock
-        self._rollouts, self._ramps = rollouts, ramps
+        self._rollouts, self._want_rollouts = rollouts, want_rollouts
         self._said: tuple[int, Entries, Usage] | None = None
         """The inputs of the status in the table: the catalogue's version, the topic, its use."""
 
         self._reader = CatalogueReader(table)
-        self._ramping, self._opened = Memo(_ramping), Memo(_opened)
+        self._rolling_out, self._opened = Memo(_rolling_out), Memo(_opened)
         self._compared, self._newest = Memo(compared), Memo(self._newest_offsets)
         self._states: Mapping[str, RolloutState] = {}
         self._published_ms: dict[str, int] = {}
@@ -106,6 +106,7 @@ class Provisioner:
         if is_lost(self._reader.version, topic.entries):
             return
         if now_ms - self._computed_ms >= _ANEW_MS:
+            self._table.renew_side(self._side, now_ms)
             self._forget_deletions(now_ms)
             self._reader.retry_unreadable()
             self.compute_anew()
@@ -124,7 +125,7 @@ class Provisioner:
 
     def compute_anew(self) -> None:
         """Forget all memoised results; the next look computes them again and publishes the same records."""
-        for each in (self._ramping, self._opened, self._compared, self._newest):
+        for each in (self._rolling_out, self._opened, self._compared, self._newest):
             each.forget()
         self._computed_ms = self._clock()
 
@@ -135,8 +136,8 @@ class Provisioner:
 
     def _current(self) -> Sequence[StoredDocument]:
         """The newest versions as the nodes are to see them; the same object until one changes."""
-        pipes = self._ramping(self._reader.documents)
-        self._ramps(pipes)
+        pipes = self._rolling_out(self._reader.documents)
+        self._want_rollouts(pipes)
         states = self._rollouts() if pipes else {}
         if states != self._states:
             self._states = states
@@ -166,7 +167,10 @@ class Provisioner:
 
     def _adopt_once(self) -> None:
         """Take over a side that published its documents before there was a table."""
-        if self._adopted or self._table.is_adopted(self._side):
+        if self._adopted:
+            return
+        if self._table.is_adopted(self._side):
+            self._table.renew_side(self._side, self._clock())
             self._adopted = True
             return
         found = adopted(self._topic.view.entries, self._clock())
@@ -201,7 +205,7 @@ def _waiting(found: Difference, records: Records) -> int:
     return sum(key not in records for key in found.opened)
 
 
-def _ramping(documents: Sequence[StoredDocument]) -> Sequence[Pipe]:
+def _rolling_out(documents: Sequence[StoredDocument]) -> Sequence[Pipe]:
     """The pipes that have a rollout."""
     found = (each.document for each in documents)
     return [each for each in found if isinstance(each, Pipe) and each.rollout is not None]

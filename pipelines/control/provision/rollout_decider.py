@@ -1,9 +1,9 @@
-"""Decides on the ramp-ups of all sides, one look at a time."""
+"""Decides on the rollouts of all sides, one look at a time."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from pipelines.control.provision.ramp_steps import Granted, RampSteps
+from pipelines.control.provision.rollout_activities import Granted, RolloutActivities
 from pipelines.control.provision.rollout_decision import operated
 from pipelines.control.provision.rollout_moves import Move, moved, shown_steps
 from shared.contracts.document_items import DocumentKey, StoredDocument
@@ -27,7 +27,7 @@ class RolloutDecider:
         side: str,
         store: RolloutStore,
         documents: DocumentReader,
-        steps: RampSteps,
+        steps: RolloutActivities,
         clock: Clock,
     ) -> None:
         """`side` is the one that this process publishes on; `documents` says whether a pipe is gone."""
@@ -41,7 +41,7 @@ class RolloutDecider:
         self._steps.end()
 
     def decide(self, pipes: Mapping[str, Pipe]) -> None:
-        """Move the ramp-ups of pipes on, when it has let go; `pipes` by `state_key`."""
+        """Move the rollouts of pipes on, when it has let go; `pipes` by `state_key`."""
         states, now_ms = self._store.states(), self._clock()
         cards = self._store.cards() if pipes else {}
         rising = []

@@ -1,4 +1,4 @@
-"""Whether a pipe's ramp-up goes up, waits or stops. Pure."""
+"""Whether a pipe's rollout goes up, waits or stops. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
@@ -54,7 +54,7 @@ def evidence(state: RolloutState, cards: Mapping[str, RolloutCard], now_ms: int)
     """The sum of the sides' cards of the present step, and whether a side is silent.
 
     Args:
-        state: how far the ramp-up is.
+        state: how far the rollout is.
         cards: the newest of each side. One of an earlier step adds no events, but its age shows for how long
             the side's meter has been silent.
         now_ms: now, epoch milliseconds.
@@ -86,7 +86,7 @@ def side_obstacle(others: Iterable[Activity], health: Stability) -> str:
     """Why a side does not allow a step up now, in words that any customer may read; empty if it does."""
     if not health.stable:
         return "is not stable"
-    if reasons_to_wait(Action.RAMP_STEP, others, health):
+    if reasons_to_wait(Action.ROLLOUT_STEP, others, health):
         return _OPERATED
     return ""
 

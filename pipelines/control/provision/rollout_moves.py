@@ -1,4 +1,4 @@
-"""The decision of one look for a pipe's ramp-up, and whether it is a step up. Pure."""
+"""The decision of one look for a pipe's rollout, and whether it is a step up. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import Self
@@ -48,7 +48,7 @@ def moved(
     cards: Mapping[str, RolloutCard],
     now_ms: int,
 ) -> Move:
-    """The move of a ramp-up now, which may be to the same state.
+    """The move of a rollout now, which may be to the same state.
 
     Args:
         key: `state_key` of the pipe.

@@ -1,4 +1,4 @@
-"""Moves ramp-ups on: writes what this side's meter says, and decides for all sides if it holds the lease."""
+"""Moves rollouts on: writes what this side's meter says, and decides for all sides if it holds the lease."""
 
 import threading
 from collections.abc import Mapping, Sequence

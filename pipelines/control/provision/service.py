@@ -15,7 +15,7 @@ from pipelines.control.provision.meter_client import MeterClient
 from pipelines.control.provision.metrics import ProvisionMetrics
 from pipelines.control.provision.provisioner import Provisioner
 from pipelines.control.provision.publisher import FencedError, FencedPublisher
-from pipelines.control.provision.ramp_steps import RampSteps
+from pipelines.control.provision.rollout_activities import RolloutActivities
 from pipelines.control.provision.reconciliation import is_whole, wanted
 from pipelines.control.provision.rollout_decider import RolloutDecider
 from pipelines.control.provision.rollout_worker import RolloutWorker
@@ -97,7 +97,7 @@ class Provision:
         def register_of(each: str) -> ActivityRegister:
             return ActivityRegister(*place, side=each, owner=owner, clock=clock, monotonic=monotonic)
 
-        steps = RampSteps(register_of)
+        steps = RolloutActivities(register_of)
         return RolloutWorker(
             side=side,
             store=store,
@@ -203,7 +203,7 @@ class Provision:
                 publish=publisher.publish,
                 nodes=self._nodes,
                 rollouts=self._rollout_store.states,
-                ramps=self._rollouts.want,
+                want_rollouts=self._rollouts.want,
                 statuses=StatusWriter(self._items, self._settings.side, self._clock),
                 metrics=self._metrics,
                 clock=self._clock,

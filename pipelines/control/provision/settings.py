@@ -12,15 +12,15 @@ class ProvisionSettings(DocumentsSettings):
     port: int = Field(8095, ge=0, le=65535, description="TCP port to listen on; 0 takes a free one.")
     provision_seconds: float = Field(0.5, gt=0, le=60, description="Seconds between two looks at the table.")
     observe_url: str | None = Field(
-        None, description="Base URL of observe, for ramp-ups of pipes; without it they wait."
+        None, description="Base URL of observe, for rollouts of pipes; without it they wait."
     )
-    rollout_seconds: float = Field(5.0, gt=0, le=60, description="Seconds between two looks at ramp-ups.")
+    rollout_seconds: float = Field(5.0, gt=0, le=60, description="Seconds between two looks at rollouts.")
     lease_seconds: float = Field(
         5.0, gt=0, le=60, description="Seconds of silence after which another process takes over."
     )
     longest_look_seconds: float = Field(
         300.0,
         gt=0,
-        description="Seconds that one look at the table, or at ramp-ups, may take before another process may "
+        description="Seconds that one look at the table, or at rollouts, may take before another process may "
         "take over.",
     )

@@ -32,7 +32,7 @@ def serve(settings: TraceSettings, stopping: threading.Event) -> None:
     tracer = TraceService(
         consumer=Consumer(member_config(settings.bootstrap, client, NODE), logger=get_logger(__name__)),
         exporter=OtlpExporter(settings.otlp_endpoint, settings.side, settings.export_timeout),
-        gathering=SpanBuffer(int(settings.hold_seconds * 1000)),
+        buffer=SpanBuffer(int(settings.hold_seconds * 1000)),
         clock=wall_clock,
         metrics=metrics,
         stopping=stopping,

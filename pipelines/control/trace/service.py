@@ -33,14 +33,14 @@ class TraceService:
         *,
         consumer: Consumer,
         exporter: OtlpExporter,
-        gathering: SpanBuffer,
+        buffer: SpanBuffer,
         clock: Clock,
         metrics: TraceMetrics,
         stopping: threading.Event,
     ) -> None:
         self._consumer = consumer
         self._exporter = exporter
-        self._buffer = gathering
+        self._buffer = buffer
         self._clock = clock
         self._metrics = metrics
         self._stopping = stopping

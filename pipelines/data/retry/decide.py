@@ -12,7 +12,7 @@ _REPLACED_HEADERS: Final = frozenset((h.ATTEMPT, h.NOT_BEFORE, h.REASON))
 
 
 class WaitingRecord(NamedTuple):
-    """A record of a waiting topic."""
+    """A record of a retry topic."""
 
     topic: Topic
     partition: int

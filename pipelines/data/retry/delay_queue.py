@@ -1,4 +1,4 @@
-"""The first records of one partition of a waiting topic, in order. Pure: no broker, no clock."""
+"""The first records of one partition of a retry topic, in order. Pure: no broker, no clock."""
 
 from collections import deque
 from itertools import islice, takewhile

@@ -25,7 +25,7 @@ class RetryMetrics:
         self.ready = Gauge(RetryMetric.READY, "1 when ready", registry=into)
 
     def count(self, topic: str, run: Sequence[DelayedRecord], now_ms: int) -> None:
-        """Count records of a waiting topic; their write began at `now_ms`, epoch milliseconds."""
+        """Count records of a retry topic; their write began at `now_ms`, epoch milliseconds."""
         late = self.late_seconds.labels(topic)
         released = [record for record in run if record.output.topic == Topic.RETRY_OUT]
         for record in released:

@@ -95,7 +95,8 @@ class Documents:
         for sort, status in self._statuses.between(status_partition(tenant), names[0], last):
             document, side = document_and_side(sort)
             known[document][side] = status
-        return [current(each, known.get(str(each.key), {})) for each in found]
+        seen, now_ms = self.table.sides(), self._clock()
+        return [current(each, known.get(str(each.key), {}), seen, now_ms) for each in found]
 
     def versions_of(
         self, tenant: str, keys: Sequence[DocumentKey], *, dry_run: bool

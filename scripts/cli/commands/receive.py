@@ -6,18 +6,22 @@ from typing import Annotated
 
 import typer
 import uvloop
+from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from scripts.load.fault_injection import parse_rules
 from scripts.load.progress import ProgressLine, RateMeter, is_set_within, lag_text, on_signals
 from scripts.load.receiver import Receiver
-from scripts.terminal import err
+from scripts.terminal import err, printable
 from scripts.terminal import out as stdout
 from shared.runtime.errors import OperatorError
 
 
 def receive(
-    port: Annotated[int, typer.Option("--port", "-p", help="Port to listen on; 0 picks a free one.")] = 9000,
+    port: Annotated[
+        int, typer.Option("--port", "-p", min=0, max=65_535, help="Port to listen on; 0 picks a free one.")
+    ] = 9000,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     out: Annotated[
         Path | None, typer.Option(help="Append `id, received_ms, lag_ms` of each arrival to this file (TSV).")
@@ -42,6 +46,9 @@ def receive(
         receiver = Receiver(port, host=host, out=out, misbehaviour=parse_rules(misbehave or []), seed=seed)
         uvloop.run(_receive(receiver))
     except OSError as error:
+        if error.filename is not None:
+            problem = f"{error.filename} cannot be written: {error.strerror}"
+            raise OperatorError(problem, "name another --out") from error
         raise OperatorError(f"cannot receive on port {port}: {error.strerror or error}") from error
 
 
@@ -62,7 +69,9 @@ def _line(receiver: Receiver, rate: float) -> str:
     parts = [f"[bold]{rate:,.0f}[/] events/s"]
     for path, counts in sorted(receiver.counts_by_path.items()):
         lag = lag_text(counts.recent.take())
-        parts.append(f"{path} [green]{counts.distinct:,}[/] (+{counts.duplicated:,} repeated), lag {lag}")
+        parts.append(
+            f"{escape(printable(path))} [green]{counts.distinct:,}[/] (+{counts.duplicated:,} repeated), lag {lag}"
+        )
     if receiver.requests.misbehaved:
         parts.append(f"misbehaved [yellow]{receiver.requests.misbehaved:,}[/]")
     if receiver.requests.unreadable:
@@ -78,5 +87,5 @@ def _table(receiver: Receiver) -> Table:
     for path, counts in sorted(receiver.counts_by_path.items()):
         lag = counts.overall.snapshot()
         lags = ("-" if value is None else f"{value:,} ms" for value in (lag.p50, lag.p95, lag.p99))
-        table.add_row(path, f"{counts.distinct:,}", f"{counts.duplicated:,}", *lags)
+        table.add_row(Text(printable(path)), f"{counts.distinct:,}", f"{counts.duplicated:,}", *lags)
     return table

@@ -32,7 +32,7 @@ def scale(
 ) -> None:
     """Add Spark workers to the local side, or drain some, while it delivers.
 
-    Releases, ramp-ups and maintenance wait meanwhile, and lag alarms stay quiet. Workers are drained only
+    Releases, rollouts and maintenance wait meanwhile, and lag alarms stay quiet. Workers are drained only
     while the side is stable and no release or maintenance is under way; otherwise it says what it would have
     to wait for, and ends with status 1.
     """

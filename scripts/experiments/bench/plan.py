@@ -5,6 +5,7 @@ from msgspec import Struct
 from scripts.experiments.harness.rating import HELD_P95_MS, SearchPlan
 from scripts.experiments.harness.runs import Load
 from scripts.experiments.harness.search import SearchRange, most_trials
+from scripts.local.processes.profile import SideProfile
 from scripts.local.side import DEFAULT_PARTITIONS
 
 BATCH = 100
@@ -32,6 +33,9 @@ class BenchPlan(Struct, frozen=True, kw_only=True):
     partitions: int = DEFAULT_PARTITIONS
     p95_ms: float | None = HELD_P95_MS
     """Bound on hifi's p95 at each load, milliseconds; None if the loads are too short to judge."""
+
+    parts: SideProfile = SideProfile.ALL
+    """Programs of hifi's side."""
 
     yardstick: bool = True
     rating: bool = True

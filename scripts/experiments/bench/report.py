@@ -8,6 +8,7 @@ from scripts.experiments.bench.results import ChainFigures, LoadResults, Report,
 from scripts.experiments.harness.percentiles import Spread
 from scripts.experiments.harness.rating import complaint
 from scripts.experiments.harness.runs import Run, chain_cpu
+from scripts.local.processes.profile import SideProfile
 
 Rows = tuple[Sequence[str], list[list[str]]]
 """Column heads, and cells."""
@@ -110,9 +111,10 @@ def _ratio(ours: LoadResults, theirs: LoadResults, figure: Callable[[Run], float
     return f"{one.median / two.median:.1f}x" if one and two and two.median else "-"
 
 
-def summary(targets: Iterable[ChainFigures]) -> list[str]:
-    """Sentences about readiness, first minute, idle cost and rating."""
-    return [line for target in targets for line in _sentences(target)]
+def summary(report: Report) -> list[str]:
+    """Sentences about the programs of hifi's side, readiness, first minute, idle cost and rating."""
+    meter = "with" if report.parts is SideProfile.ALL else "without"
+    return [f"hifi: {meter} the meter", *(line for target in report.targets for line in _sentences(target))]
 
 
 def _sentences(target: ChainFigures) -> Iterable[str]:
@@ -161,7 +163,7 @@ def markdown(report: Report) -> str:
         f"{machine.memory_gib:g} GiB, {machine.system}; Python {machine.python}, Java {machine.java}, "
         f"Kafka {machine.kafka}, Spark {machine.spark}. Brokers, load and destination included.",
         "",
-        *(f"- {line}" for line in summary(report.targets)),
+        *(f"- {line}" for line in summary(report)),
     ]
     for title, rows in tables(report):
         lines += ["", f"**{title}**", "", *_markdown_table(rows)]

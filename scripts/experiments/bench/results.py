@@ -9,8 +9,9 @@ from scripts.experiments.bench.machine import Machine
 from scripts.experiments.harness.bounds import Bound
 from scripts.experiments.harness.cpu import Seconds
 from scripts.experiments.harness.percentiles import Spread, spread
-from scripts.experiments.harness.rating import Rating
+from scripts.experiments.harness.rating import HELD_SHARE, SLIP_MS, Rating
 from scripts.experiments.harness.runs import Load, Run
+from scripts.local.processes.profile import SideProfile
 
 
 class LoadResults(Struct, frozen=True, kw_only=True):
@@ -67,6 +68,9 @@ class Report(Struct, kw_only=True):
     """RFC 3339, UTC."""
 
     machine: Machine
+    parts: SideProfile
+    """Programs of hifi's side: with the meter, or without."""
+
     targets: list[ChainFigures]
 
 
@@ -84,20 +88,54 @@ def total(values: Iterable[Run], figure: Callable[[Run], int]) -> int:
 
 
 def bounds(target: ChainFigures, p95_ms: float | None) -> list[Bound]:
-    """Bounds: nothing lost at any planned load and, unless `p95_ms` is None, p95 of each at most that."""
+    """Bounds of the planned loads: nothing lost, and nearly all of each acknowledged and delivered.
+
+    Unless `p95_ms` is None also: each was sent on time, with a p95 of at most that.
+    """
     lost = sum(total(phase.runs, lambda run: run.lost) for phase in target.phases)
-    nothing_lost = Bound(what=f"lost by {target.name}", figure=lost, most=0, unit="events")
-    if p95_ms is None:
-        return [nothing_lost]
-    p95s = [(phase.load.label, phase.over(_p95)) for phase in target.phases]
+    found = [Bound(what=f"lost by {target.name}", figure=lost, most=0, unit="events")]
+    for phase in target.phases:
+        found += _complete(phase)
+        if p95_ms is not None:
+            found += _punctual(phase, p95_ms)
+    return found
+
+
+def _complete(phase: LoadResults) -> list[Bound]:
+    """A run that refuses events, or leaves them to a retry, was fast with another load than the planned."""
+    label, most = phase.load.label, 100 * (1 - HELD_SHARE)
+    events, acked = (total(phase.runs, count) for count in (lambda run: run.sent.events, _acked))
+    waiting = total(phase.runs, lambda run: run.waiting)
     return [
-        nothing_lost,
-        *(
-            Bound(what=f"p95 at {label}", figure=found.median if found else None, most=p95_ms, unit="ms")
-            for label, found in p95s
+        Bound(
+            what=f"not acknowledged at {label}", figure=_percent(events - acked, events), most=most, unit="%"
         ),
+        Bound(what=f"waiting for a retry at {label}", figure=_percent(waiting, acked), most=most, unit="%"),
     ]
+
+
+def _punctual(phase: LoadResults, p95_ms: float) -> list[Bound]:
+    slip, p95 = phase.over(lambda run: run.sent.slip_p99_ms), phase.over(_p95)
+    label = phase.load.label
+    return [
+        Bound(
+            what=f"p99 of the generator's lateness at {label}", figure=_median(slip), most=SLIP_MS, unit="ms"
+        ),
+        Bound(what=f"p95 at {label}", figure=_median(p95), most=p95_ms, unit="ms"),
+    ]
+
+
+def _acked(run: Run) -> int:
+    return run.sent.acked
 
 
 def _p95(run: Run) -> float | None:
     return run.lag.p95 if run.lag else None
+
+
+def _median(found: Spread | None) -> float | None:
+    return found.median if found else None
+
+
+def _percent(part: int, whole: int) -> float | None:
+    return 100 * part / whole if whole else None

@@ -29,7 +29,7 @@ def run_plan(plan: BenchPlan, folder: Path, jars: Jars, say: Say, done: Done) ->
     """
     base, port = free_base(), destination_port()
     ours = Side(root=folder / "hifi", port=base, partitions=plan.partitions)
-    found = measured(hifi(ours, destination_url(port)), port, plan, say)
+    found = measured(hifi(ours, destination_url(port), plan.parts), port, plan, say)
     done(found)
     if plan.yardstick:
         theirs = Side(root=folder / "baseline", port=base, partitions=plan.partitions)

@@ -21,7 +21,7 @@ from scripts.experiments.capacity.prediction import predict
 from scripts.experiments.capacity.reporting.report import tables
 from scripts.experiments.capacity.reporting.text_tables import markdown, rich_table
 from scripts.experiments.capacity.sizes import BATCH
-from scripts.experiments.harness.output import say, write_json
+from scripts.experiments.harness.output import say, writable, write_json
 from scripts.experiments.harness.rating import SearchPlan
 from scripts.experiments.harness.runs import Load
 from scripts.experiments.harness.search import SearchRange
@@ -75,7 +75,9 @@ def measure_points(  # noqa: PLR0913, PLR0917 - one parameter an option
     hold: Annotated[float, typer.Option(min=1, help="Seconds that a rating is held.")] = 60.0,
     probe: Annotated[float, typer.Option(min=1, help="Seconds of the trials before.")] = 20.0,
     parts: Annotated[SideProfile, typer.Option(help="Programs of the side.")] = SideProfile.CHAIN,
-    out: Annotated[Path, typer.Option(help="JSON file of points and ratings.")] = Path("points.json"),
+    out: Annotated[Path, typer.Option(callback=writable, help="JSON file of points and ratings.")] = Path(
+        "points.json"
+    ),
 ) -> None:
     """Measure the rating and CPU by part of a new side for each combination, within limits of CPU."""
     search = SearchPlan(

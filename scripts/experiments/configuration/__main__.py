@@ -19,7 +19,7 @@ from scripts.experiments.configuration.many import await_published, tenant_names
 from scripts.experiments.harness.bounds import Bound
 from scripts.experiments.harness.measure import Bench, destination_port, destination_url
 from scripts.experiments.harness.memory import resident
-from scripts.experiments.harness.output import report, say, write_json
+from scripts.experiments.harness.output import report, say, writable, write_json
 from scripts.experiments.harness.percentiles import percentile
 from scripts.experiments.harness.runs import Load, Run, chain_cpu
 from scripts.experiments.harness.side import hifi

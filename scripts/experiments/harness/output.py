@@ -1,6 +1,7 @@
 """Prints and writes the figures of an experiment."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -24,16 +25,37 @@ def to_json(value: object) -> bytes:
     return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
 
 
+def writable(path: Path | None) -> Path | None:
+    """Check the option of a file of figures before anything is measured; a new file is not left behind.
+
+    Raises:
+        OutputError: if it cannot be written.
+    """
+    if path is not None:
+        is_new = not path.exists()
+        with _named(path), path.open("ab"):
+            pass
+        if is_new:
+            path.unlink()
+    return path
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {error.strerror}", "name another file") from error
+
+
 def write_json(path: Path, value: object) -> None:
     """Replace a file with figures as JSON.
 
     Raises:
         OutputError: if it cannot be written.
     """
-    try:
+    with _named(path):
         path.write_bytes(to_json(value))
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written: {error.strerror}", "name another file") from error
 
 
 def report(bounds: Sequence[Bound]) -> None:

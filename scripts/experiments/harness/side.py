@@ -13,6 +13,7 @@ from scripts.local.client.documents import documents_of, documents_open
 from scripts.local.processes.profile import SideProfile
 from scripts.local.processes.supervisor import end_leftovers
 from scripts.local.side import Side
+from shared.runtime.errors import UsageError
 
 _UP = "up"
 _READY = "\nready "
@@ -40,7 +41,10 @@ def hifi(side: Side, destination: str, profile: SideProfile = SideProfile.ALL) -
 
     Raises:
         ChainError: if it is not ready in time.
+        UsageError: if the profile has no chain.
     """
+    if profile is SideProfile.BROKERS:
+        raise UsageError("--parts brokers: without a chain there is nothing to measure; give all or chain")
     began = time.monotonic()
     where = ("--data", str(side.root), "--port", str(side.port), "--partitions", str(side.partitions))
     drivers = (*(("--standby",) if side.standby else ()), "--workers", str(side.workers))

@@ -15,7 +15,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from scripts.experiments.harness.output import report, say, write_json
+from scripts.experiments.harness.output import report, say, writable, write_json
 from scripts.experiments.harness.pairs import in_turns, ratios_text
 from scripts.experiments.harness.runs import Load
 from scripts.experiments.harness.side import RunningChain, hifi

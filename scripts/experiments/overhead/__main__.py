@@ -18,7 +18,7 @@ from msgspec import Struct
 from scripts.experiments.harness.bounds import Bound
 from scripts.experiments.harness.cpu import Seconds
 from scripts.experiments.harness.measure import Bench, destination_port, destination_url
-from scripts.experiments.harness.output import report, say, write_json
+from scripts.experiments.harness.output import report, say, writable, write_json
 from scripts.experiments.harness.pairs import in_turns, ratios_text
 from scripts.experiments.harness.percentiles import spread
 from scripts.experiments.harness.runs import Load, Run, chain_cpu
@@ -63,7 +63,9 @@ def cost(
     batch: Annotated[int, typer.Option(min=1, help="Events per request to collect.")] = 100,
     seconds: Annotated[float, typer.Option(min=5, help="Seconds of each load.")] = 60.0,
     pairs: Annotated[int, typer.Option(min=1, help="Pairs of loads, with and without the meter.")] = 6,
-    out: Annotated[Path, typer.Option(help="JSON file of all figures.")] = Path("metering.json"),
+    out: Annotated[Path, typer.Option(callback=writable, help="JSON file of all figures.")] = Path(
+        "metering.json"
+    ),
 ) -> None:
     """Measure the chain's CPU seconds per million events and p95, with and without the meter.
 

@@ -18,7 +18,7 @@ from scripts.experiments.harness import cpu
 from scripts.experiments.harness.bounds import Bound
 from scripts.experiments.harness.disturbance import Disturbance, disturbed
 from scripts.experiments.harness.measure import destination_port, destination_url
-from scripts.experiments.harness.output import report, say, to_json, write_json
+from scripts.experiments.harness.output import report, say, to_json, writable, write_json
 from scripts.experiments.harness.runs import Load
 from scripts.experiments.harness.side import RunningChain, hifi
 from scripts.experiments.harness.subprocesses import ChainError
@@ -70,7 +70,9 @@ def run(  # noqa: PLR0913, PLR0917  # one for each option
     rate: Annotated[int, typer.Option(min=1, help="Single events per second.")] = 1_000,
     seconds: Annotated[float, typer.Option(min=30, help="Seconds of each load.")] = 80.0,
     parts: Annotated[SideProfile, typer.Option(help="Programs of the side.")] = SideProfile.ALL,
-    out: Annotated[Path, typer.Option(help="JSON file of all figures.")] = Path("takeover.json"),
+    out: Annotated[Path, typer.Option(callback=writable, help="JSON file of all figures.")] = Path(
+        "takeover.json"
+    ),
 ) -> None:
     """Measure lateness, losses and doubles around each fault; exit status 1 if a bound is broken."""
     load = Load(rate=rate, batch=1, seconds=seconds)

@@ -19,7 +19,7 @@ from scripts.deployer.scaling import scaling
 from scripts.experiments.harness.bounds import Bound
 from scripts.experiments.harness.disturbance import BEFORE_SECONDS, Disturbance, disturbed
 from scripts.experiments.harness.measure import destination_port, destination_url
-from scripts.experiments.harness.output import report, say, to_json, write_json
+from scripts.experiments.harness.output import report, say, to_json, writable, write_json
 from scripts.experiments.harness.runs import Load
 from scripts.experiments.harness.side import RunningChain, hifi
 from scripts.experiments.harness.subprocesses import ChainError
@@ -72,7 +72,9 @@ def run(  # noqa: PLR0913, PLR0917  # one for each option
     partitions: Annotated[int, typer.Option(min=1, help="Partitions of each topic.")] = 2,
     parts: Annotated[SideProfile, typer.Option(help="Programs of the side.")] = SideProfile.ALL,
     groups: Annotated[bool, typer.Option(help="Consumer groups beside it.")] = True,
-    out: Annotated[Path, typer.Option(help="JSON file of all figures.")] = Path("workers.json"),
+    out: Annotated[Path, typer.Option(callback=writable, help="JSON file of all figures.")] = Path(
+        "workers.json"
+    ),
 ) -> None:
     """Measure lateness and losses around each change; exit status 1 if a bound is broken."""
     load, port = Load(rate=rate, batch=1, seconds=seconds), destination_port()

@@ -94,7 +94,7 @@ class Changes(Struct, frozen=True, kw_only=True):
 
 
 class RolloutAnswer(Struct, frozen=True, kw_only=True):
-    """How far a pipe's ramp-up is after a request."""
+    """How far a pipe's rollout is after a request."""
 
     rollout: RolloutView
 

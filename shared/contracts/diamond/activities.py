@@ -24,7 +24,7 @@ class Actor(StrEnum):
 class Action(StrEnum):
     """An action that an actor takes on a side."""
 
-    RAMP_STEP = "ramp step"
+    ROLLOUT_STEP = "ramp step"
     """Raise the shares of pipes. Under way while that is written, not while they are watched afterwards."""
 
     REPLACE_CODE = "replace code"
@@ -45,7 +45,7 @@ class Action(StrEnum):
 
 
 ACTORS: Final = {
-    Action.RAMP_STEP: Actor.PROVISIONER,
+    Action.ROLLOUT_STEP: Actor.PROVISIONER,
     Action.REPLACE_CODE: Actor.DEPLOYER,
     Action.STEP_FORWARD: Actor.DEPLOYER,
     Action.STEP_BACK: Actor.DEPLOYER,

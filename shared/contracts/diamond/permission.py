@@ -22,12 +22,12 @@ class _Rule(Struct, frozen=True, kw_only=True):
 
 
 _FORWARD: Final = _Rule(
-    needs_stable=True, waits_for=_RELEASING | _SCALING | {Action.RAMP_STEP, Action.MAINTAIN}
+    needs_stable=True, waits_for=_RELEASING | _SCALING | {Action.ROLLOUT_STEP, Action.MAINTAIN}
 )
 _NEVER: Final = _Rule(needs_stable=False, waits_for=frozenset())
 
 RULES: Final[Mapping[Action, _Rule]] = {
-    Action.RAMP_STEP: _Rule(needs_stable=True, waits_for=_RELEASING | _SCALING | {Action.MAINTAIN}),
+    Action.ROLLOUT_STEP: _Rule(needs_stable=True, waits_for=_RELEASING | _SCALING | {Action.MAINTAIN}),
     Action.REPLACE_CODE: _FORWARD,
     Action.STEP_FORWARD: _FORWARD,
     # Latency and the way back come first: nothing may delay them.
@@ -37,7 +37,7 @@ RULES: Final[Mapping[Action, _Rule]] = {
     Action.SCALE_IN: _Rule(needs_stable=True, waits_for=_RELEASING | {Action.MAINTAIN}, forcible=True),
     # AWS patches when it wants; a person waits for what a patch would disturb.
     Action.MAINTAIN: _Rule(
-        needs_stable=False, waits_for=_RELEASING | _SCALING | {Action.RAMP_STEP}, forcible=True
+        needs_stable=False, waits_for=_RELEASING | _SCALING | {Action.ROLLOUT_STEP}, forcible=True
     ),
 }
 """What each action waits for, on its side: the table of docs/control.md."""

@@ -9,7 +9,7 @@ from tests.harness.command_line import Hifi
 from tests.harness.waiting import eventually
 
 
-def test_a_ramp_up_is_shown_and_led_from_the_command_line(hifi: Hifi) -> None:
+def test_a_rollout_is_shown_and_led_from_the_command_line(hifi: Hifi) -> None:
     name = f"t{uuid4().hex[:8]}"
     documents: list[dict[str, Any]] = [
         {"kind": "source", "name": name, "tenant": name, "write_keys": [f"key-of-{name}"]},

@@ -11,7 +11,17 @@ from scripts.documents.bundle import Step, Wanted
 from scripts.documents.side_documents import SideDocuments
 from scripts.documents.topic import read_catalogue
 from shared.contracts.document_items import MOST_CHANGES
+from shared.contracts.document_status import (
+    GONE_MS,
+    DocumentStatus,
+    State,
+    status_key,
+    status_partition,
+)
 from shared.contracts.documents import Destination, Document, Pipe, Source
+from shared.dynamodb.document_table import DocumentTable
+from shared.dynamodb.item_store import ItemStore
+from shared.runtime.clock import wall_clock
 from tests.contract.management.api_process import ApiProcess
 from tests.harness.waiting import free_port
 
@@ -125,7 +135,12 @@ def test_a_part_that_is_refused_names_what_was_written_before_it_and_its_keys_ar
 def alone(dynamodb_local: str, tmp_path: Path) -> Iterator[dict[str, str]]:
     """A management API without a provisioner."""
     api = ApiProcess(tmp_path, dynamodb_local, allow_loopback="true")
-    yield {"HIFI_SERVER": f"http://127.0.0.1:{api.port}", "HIFI_TOKEN": api.operator}
+    yield {
+        "HIFI_SERVER": f"http://127.0.0.1:{api.port}",
+        "HIFI_TOKEN": api.operator,
+        "HIFI_DOCUMENTS_TABLE": api.table,
+        "HIFI_DOCUMENTS_ENDPOINT": dynamodb_local,
+    }
     api.kill()
 
 
@@ -145,6 +160,22 @@ def test_a_source_that_is_not_published_in_time_has_shown_its_write_key(
     with pytest.raises(DocumentsError, match=f"not published within 1 s: source/{tenant}"):
         documents.write(wanted, documents.check(wanted), show_key=keyed.append)
     assert [(each.name, (each.write_key or "")[:3]) for each in keyed] == [(tenant, "wk_")]
+
+
+def test_a_side_that_is_silent_but_at_work_is_waited_for(alone: dict[str, str], tenant: str) -> None:
+    table = DocumentTable(alone["HIFI_DOCUMENTS_TABLE"], alone["HIFI_DOCUMENTS_ENDPOINT"])
+    statuses = ItemStore(alone["HIFI_DOCUMENTS_TABLE"], alone["HIFI_DOCUMENTS_ENDPOINT"], DocumentStatus)
+    in_force = DocumentStatus(state=State.IN_FORCE, version=1, since_ms=1)
+    place = status_partition(tenant), status_key(f"destination/{tenant}", "blue")
+    assert statuses.put_after(*place, in_force, 0)
+    documents = documents_of(alone, publish_seconds=1)
+    for side, at_ms in (("blue", wall_clock()), ("green", wall_clock() - GONE_MS)):
+        table.adopt(side, [])
+        table.renew_side(side, at_ms)
+    documents.put([destination(tenant)])
+    table.renew_side("green", wall_clock())
+    with pytest.raises(DocumentsError, match=f"not published within 1 s: destination/{tenant}.*pending"):
+        documents.put([destination(tenant)])
 
 
 def test_an_api_that_does_not_answer_is_named() -> None:

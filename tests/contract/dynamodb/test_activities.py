@@ -86,7 +86,7 @@ class Process:
 
     def begin(self, action: Action) -> Activity | Waits:
         """As the actors do: a ramp step leaves no wish."""
-        wishes = action is not Action.RAMP_STEP
+        wishes = action is not Action.ROLLOUT_STEP
         begin = self.register.begin if wishes else self.register.begin_without_wish
         found = begin(action, "test", self.diamond.health, lease_seconds=LEASE)
         if isinstance(found, Activity):
@@ -258,7 +258,7 @@ def test_an_owner_that_beats_in_time_keeps_its_activity_and_a_silent_one_loses_i
     owner, other = (
         _register(dynamodb_local, side, name, lambda: 0, lambda: now) for name in ("owner", "other")
     )
-    held = owner.begin(Action.RAMP_STEP, "a pipe", STABLE, lease_seconds=LEASE)
+    held = owner.begin(Action.ROLLOUT_STEP, "a pipe", STABLE, lease_seconds=LEASE)
     assert isinstance(held, Activity)
     for _ in range(3):
         assert isinstance(other.begin(Action.MAINTAIN, "a patch", STABLE), Waits)
@@ -271,7 +271,7 @@ def test_an_owner_that_beats_in_time_keeps_its_activity_and_a_silent_one_loses_i
     with pytest.raises(LostError, match="was given up"):
         owner.renew(held)
     with pytest.raises(LostError, match="was given up"):
-        owner.advance(held, Action.RAMP_STEP, "50 %", STABLE)
+        owner.advance(held, Action.ROLLOUT_STEP, "50 %", STABLE)
     owner.end(held)  # changes nothing
     assert [each.owner for each in owner.look().activities] == ["other"]
 
@@ -364,7 +364,7 @@ def test_of_those_that_ask_at_the_same_moment_the_table_lets_only_some_begin(
             register.end(found)
         register.withdraw(action)
 
-    racing = [Action.REPLACE_CODE, Action.REPLACE_CODE, Action.RAMP_STEP, Action.SCALE_IN, Action.MAINTAIN]
+    racing = [Action.REPLACE_CODE, Action.REPLACE_CODE, Action.ROLLOUT_STEP, Action.SCALE_IN, Action.MAINTAIN]
     with ThreadPoolExecutor(len(racing)) as pool:
         list(pool.map(act, racing))
     assert set(begun) == set(racing), begun
@@ -375,11 +375,11 @@ def test_those_who_come_later_do_not_keep_an_older_wish_waiting_for_ever(dynamod
     DocumentTable(TABLE, dynamodb_local).ensure()
     side = f"side-{uuid4().hex[:8]}"
     first, second, deployer = (_register(dynamodb_local, side, name) for name in ("p1", "p2", "d"))
-    step = first.begin(Action.RAMP_STEP, "pipe one", STABLE)
+    step = first.begin(Action.ROLLOUT_STEP, "pipe one", STABLE)
     assert isinstance(step, Activity)
     waits = deployer.begin(Action.REPLACE_CODE, "release 2", STABLE)
     assert waits == Waits(("provisioner: ramp step (pipe one) is under way",))
-    later = second.begin(Action.RAMP_STEP, "pipe two", STABLE)
+    later = second.begin(Action.ROLLOUT_STEP, "pipe two", STABLE)
     assert later == Waits(("deployer: replace code (release 2) asked earlier",))
     first.end(step)
     release = deployer.begin(Action.REPLACE_CODE, "release 2", STABLE)
@@ -389,5 +389,5 @@ def test_those_who_come_later_do_not_keep_an_older_wish_waiting_for_ever(dynamod
     assert isinstance(further, Activity), "a release that is under way does not yield in its midst"
     assert further.fence > release.fence > step.fence
     deployer.end(further)
-    assert isinstance(second.begin(Action.RAMP_STEP, "pipe two", STABLE), Activity)
+    assert isinstance(second.begin(Action.ROLLOUT_STEP, "pipe two", STABLE), Activity)
     assert second.look().wishes == []

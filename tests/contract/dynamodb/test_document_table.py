@@ -15,6 +15,7 @@ from shared.contracts.document_items import (
     Change,
     DocumentKey,
     StoredDocument,
+    TooManyChangesError,
     VersionConflictError,
     WriteKeyTakenError,
 )
@@ -123,6 +124,29 @@ def test_a_bundle_of_the_largest_size_is_written_whole_and_a_larger_one_refused(
         put(table, *names, "one-more")
 
 
+def shops(numbers: range, rate: int) -> list[Change]:
+    """Sources with two write keys each."""
+    return [
+        change_of(
+            Source(name=f"s{n}", tenant="acme", rate_limit=rate, write_keys=[f"sha256:{n}a", f"sha256:{n}b"])
+        )
+        for n in numbers
+    ]
+
+
+def test_only_new_write_keys_count_toward_the_size_of_a_write(table: DocumentTable) -> None:
+    everything = range(MOST_CHANGES)
+    with pytest.raises(TooManyChangesError, match="not 197"):
+        table.write("acme", shops(everything, 1), by="ann", at_ms=1)
+    for at in range(0, MOST_CHANGES, 20):
+        table.write("acme", shops(everything[at : at + 20], 1), by="ann", at_ms=1)
+    changed = shops(everything, 2)
+    assert table.plan("acme", changed, by="ann", at_ms=2) == table.write("acme", changed, by="ann", at_ms=2)
+    thief = Source(name="s", tenant="zoo", write_keys=["sha256:7b"])
+    with pytest.raises(WriteKeyTakenError):
+        table.write("zoo", [change_of(thief)], by="zed", at_ms=3)
+
+
 def test_of_documents_published_before_the_newest_is_adopted_at_its_version(table: DocumentTable) -> None:
     def old(version: int, timeout: float) -> StoredDocument:
         document = destination("a", timeout)
@@ -141,6 +165,15 @@ def test_of_documents_published_before_the_newest_is_adopted_at_its_version(tabl
     assert after.version == 10
     table.adopt("green", [old(12, 7)])
     assert table.get("acme", key("a")) == after, "what a customer wrote since stays"
+
+
+def test_a_side_says_when_its_provisioner_was_last_at_work_and_stays_adopted(table: DocumentTable) -> None:
+    table.adopt("blue", [])
+    table.adopt("green", [])
+    table.renew_side("green", 7)
+    table.renew_side("green", 9)
+    assert table.sides() == {"blue": None, "green": 9}
+    assert table.is_adopted("blue") and table.is_adopted("green")
 
 
 def test_of_writers_at_the_same_time_each_acknowledged_write_is_in_the_history_once(

@@ -1,4 +1,4 @@
-"""A ramp-up through the API alone: shown with its pipe, led by editors, and what a try says of its share."""
+"""A rollout through the API alone: shown with its pipe, led by editors, and what a try says of its share."""
 
 from typing import Any
 

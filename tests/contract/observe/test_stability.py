@@ -73,7 +73,7 @@ def test_what_is_under_way_is_listed_and_keeps_lag_alarms_quiet(start: Start, st
     DocumentTable(TABLE, store_url).ensure()
     observe = start(documents_table=TABLE, documents_endpoint=store_url)
     deployer, provisioner = _register(store_url, "deployer-1"), _register(store_url, "provisioner-1")
-    step = provisioner.begin(Action.RAMP_STEP, "pipe orders to 10 %", STABLE, lease_seconds=LONG)
+    step = provisioner.begin(Action.ROLLOUT_STEP, "pipe orders to 10 %", STABLE, lease_seconds=LONG)
     assert isinstance(step, Activity)
     waits = deployer.begin(Action.REPLACE_CODE, "release 2", STABLE, lease_seconds=LONG)
     assert isinstance(waits, Waits)

@@ -86,7 +86,7 @@ class Side:
             statuses=StatusWriter(items, name, clock),
             nodes=cast(LiveNodes, self),
             rollouts=lambda: dict(states),
-            ramps=lambda _: None,
+            want_rollouts=lambda _: None,
             metrics=ProvisionMetrics(),
             clock=clock,
         )

@@ -1,4 +1,4 @@
-"""A look at the table, or at ramp-ups, that takes longer than the lease does not cost it."""
+"""A look at the table, or at rollouts, that takes longer than the lease does not cost it."""
 
 import threading
 import time
@@ -80,7 +80,7 @@ def test_the_lead_is_kept_during_a_long_look(
             over.set()
 
 
-def test_who_decides_goes_on_deciding_during_a_long_turn_of_ramp_ups(
+def test_who_decides_goes_on_deciding_during_a_long_turn_of_rollouts(
     topics: str, endpoint: str, table: DocumentTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     deciding, over = threading.Event(), threading.Event()
@@ -99,7 +99,7 @@ def test_who_decides_goes_on_deciding_during_a_long_turn_of_ramp_ups(
             over.set()
 
 
-def test_a_process_that_cannot_read_what_is_wanted_leaves_ramp_ups_to_others(
+def test_a_process_that_cannot_read_what_is_wanted_leaves_rollouts_to_others(
     topics: str, endpoint: str, table: DocumentTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks, failing, client = Provisioner.look, threading.Event(), dynamodb_client(endpoint)
@@ -116,10 +116,10 @@ def test_a_process_that_cannot_read_what_is_wanted_leaves_ramp_ups_to_others(
     with provisioner(topics, endpoint):
         eventually(is_held, WAIT_SECONDS, "it decides")
         failing.set()
-        eventually(rival(endpoint, DECIDER).held, WAIT_SECONDS, "it leaves ramp-ups to the other")
+        eventually(rival(endpoint, DECIDER).held, WAIT_SECONDS, "it leaves rollouts to the other")
 
 
-def test_a_process_that_leads_its_side_no_more_leaves_ramp_ups_to_others(
+def test_a_process_that_leads_its_side_no_more_leaves_rollouts_to_others(
     topics: str, endpoint: str, table: DocumentTable
 ) -> None:
     client = dynamodb_client(endpoint)
@@ -138,4 +138,4 @@ def test_a_process_that_leads_its_side_no_more_leaves_ramp_ups_to_others(
             client.delete_item(TableName=TABLE, Key=lease_key(side))
             return leader.held()
 
-        eventually(lambda: taken_away() and decider.held(), WAIT_SECONDS, "it leaves ramp-ups to the other")
+        eventually(lambda: taken_away() and decider.held(), WAIT_SECONDS, "it leaves rollouts to the other")

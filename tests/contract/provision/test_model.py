@@ -229,7 +229,7 @@ class Model(RuleBasedStateMachine):
         assert side.topic.view.complete
 
     def _as_stored(self, side: Side) -> bool:
-        """Whether a side shows what the table has of both tenants, as far as ramp-ups are."""
+        """Whether a side shows what the table has of both tenants, as far as rollouts are."""
         stored = [each for tenant in (TENANT, OTHER) for each in self.table.documents(tenant)]
         opened = [as_published(each, self.states) for each in stored]
         return compared(opened, side.topic.view.entries).empty

@@ -1,4 +1,4 @@
-"""States of ramp-ups are deleted when their pipes are gone, and never because of an old list of pipes.
+"""States of rollouts are deleted when their pipes are gone, and never because of an old list of pipes.
 
 Over DynamoDB Local alone: who decides needs no brokers.
 """
@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from pipelines.control.provision.ramp_steps import RampSteps
+from pipelines.control.provision.rollout_activities import RolloutActivities
 from pipelines.control.provision.rollout_decider import RolloutDecider
 from pipelines.management.api.rollouts import Rollouts
 from shared.contracts.document_items import Change, DocumentKey
@@ -27,7 +27,7 @@ PLAN = Rollout(steps=[1, 10, 100])
 
 
 class Rig:
-    """A pipe with a ramp-up, what a customer does, and a process that decides."""
+    """A pipe with a rollout, what a customer does, and a process that decides."""
 
     def __init__(self, table: DocumentTable, endpoint: str) -> None:
         self.endpoint, self.tenant, self.table = endpoint, f"t{uuid4().hex[:8]}", table
@@ -42,7 +42,11 @@ class Rig:
             )
 
         return RolloutDecider(
-            side="blue", store=store, documents=self.table, steps=RampSteps(register), clock=lambda: NOW_MS
+            side="blue",
+            store=store,
+            documents=self.table,
+            steps=RolloutActivities(register),
+            clock=lambda: NOW_MS,
         )
 
     def write(self, rollout: Rollout | None = PLAN) -> None:
@@ -91,7 +95,7 @@ def test_a_request_stands_while_the_pipe_cannot_be_read(rig: Rig, endpoint: str)
 
 
 @pytest.mark.parametrize("end", [Rig.delete, lambda rig: rig.write(None)])
-def test_the_state_of_a_pipe_that_is_gone_or_has_no_ramp_up_any_more_is_deleted(
+def test_the_state_of_a_pipe_that_is_gone_or_has_no_rollout_any_more_is_deleted(
     rig: Rig, end: Callable[[Rig], None]
 ) -> None:
     rig.write()

@@ -57,7 +57,7 @@ def after_drain(at: Look) -> Release:
         return replace(at.release, said=f"left: {'; '.join(left)}")
     if at.seen.dead_letters is None:
         return replace(at.release, said="nothing unread; its dead letters are being counted")
-    return at.onward(sufficiency.account(at.seen.remains, at.seen.dead_letters))
+    return at.onward(sufficiency.outcome_in_words(at.seen.remains, at.seen.dead_letters))
 
 
 def clients_had_time(at: Look) -> bool:

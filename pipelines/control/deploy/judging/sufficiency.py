@@ -74,7 +74,7 @@ def left(remains: Remains, *, retries: bool) -> list[str]:
     return [*unknown, *unread]
 
 
-def account(remains: Remains, dead_letters: Mapping[str, int]) -> str:
+def outcome_in_words(remains: Remains, dead_letters: Mapping[str, int]) -> str:
     """The outcome of everything that a side took, in words; `dead_letters` by reason."""
     dead = ", ".join(f"{count:,} {reason}" for reason, count in sorted(dead_letters.items()))
     waiting = f"; {remains.retries:,} events wait in its retry topics" if remains.retries else ""

@@ -49,7 +49,7 @@ class DeadLetters(Struct, kw_only=True, frozen=True):
 
 
 class StoppedRollout(Struct, kw_only=True, frozen=True):
-    """A ramp-up that broke a limit and waits for its customer."""
+    """A rollout that broke a limit and waits for its customer."""
 
     tenant: str
     pipe: str

@@ -40,7 +40,7 @@ class Progress:
         # Not the AdminClient: see shared.kafka.progress_group.
         self._groups = {name: self._member(name) for name in CHAIN_GROUPS}
         self._due: dict[Partition, tuple[int, int]] = {}
-        """Of the waiting topics' partitions: an offset, and when its record is due."""
+        """Of the retry topics' partitions: an offset, and when its record is due."""
 
     def __enter__(self) -> "Progress":
         return self
@@ -93,7 +93,7 @@ class Progress:
         return {place: message.timestamp()[1] for place, message in first.items()}
 
     def due(self, look: OffsetsSnapshot) -> Mapping[Partition, int]:
-        """When the first unread record of the waiting topics' partitions is due, epoch milliseconds.
+        """When the first unread record of the retry topics' partitions is due, epoch milliseconds.
 
         Raises:
             KafkaException: if the brokers do not answer.

@@ -50,7 +50,7 @@ class Snapshot(Struct, kw_only=True, frozen=True):
     """Records before each node of the chain, by its group's name; empty until the brokers were asked."""
 
     overdue: Mapping[str, float] = {}
-    """Seconds since the first record of a waiting topic was due, by topic; empty until then."""
+    """Seconds since the first record of a retry topic was due, by topic; empty until then."""
 
     def card(self, tenant: str, minute: int) -> MinuteCard | None:
         """A minute's card, where it is held."""

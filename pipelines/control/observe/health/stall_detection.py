@@ -15,7 +15,7 @@ def unread(look: OffsetsSnapshot, node: str) -> Mapping[Partition, int]:
 
 
 def held(due: Mapping[Partition, int], at_ms: int) -> frozenset[Partition]:
-    """The waiting topics' partitions with no due record at their head.
+    """The retry topics' partitions with no due record at their head.
 
     Args:
         due: when the first unread record of a partition is due, epoch milliseconds.
@@ -25,7 +25,7 @@ def held(due: Mapping[Partition, int], at_ms: int) -> frozenset[Partition]:
 
 
 def overdue(due: Mapping[Partition, int], at_ms: int) -> Mapping[str, float]:
-    """By waiting topic, how many seconds ago the first record of its latest partition was due."""
+    """By retry topic, how many seconds ago the first record of its latest partition was due."""
     found = dict.fromkeys(map(str, INPUTS["retry"]), 0.0)
     for (topic, _), due_ms in due.items():
         found[topic] = max(found[topic], (at_ms - due_ms) / 1_000)

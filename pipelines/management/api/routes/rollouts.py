@@ -1,4 +1,4 @@
-"""The route of ramp-ups: pause, go on, go back, open."""
+"""The route of rollouts: pause, go on, go back, open."""
 
 from typing import Annotated
 
@@ -18,7 +18,7 @@ from shared.contracts.rollouts import RolloutAction
 
 
 class RolloutRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a ramp-up is to do."""
+    """What a rollout is to do."""
 
     action: RolloutAction
 

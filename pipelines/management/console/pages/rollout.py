@@ -1,4 +1,4 @@
-"""The ramp-up of a pipe: its steps with the present one, the figures, and what an editor may ask."""
+"""The rollout of a pipe: its steps with the present one, the figures, and what an editor may ask."""
 
 from collections.abc import Callable
 from http import HTTPStatus

@@ -1,6 +1,8 @@
 """The demo's totals: an event that did not arrive is lost only if the chain has read everything."""
 
+import asyncio
 import io
+import time
 from collections.abc import Sequence
 
 import pytest
@@ -9,7 +11,7 @@ from rich.console import Console
 from scripts.demo import load
 from scripts.demo.account import EVERYTHING, pipe_result
 from scripts.demo.load import Demo, DemoLoad
-from scripts.demo.screen import DemoTotals, summary
+from scripts.demo.screen import DemoState, DemoTotals, summary
 from scripts.load import verify
 from scripts.load.receiver import PathCounts, Receiver
 from scripts.load.telemetry import Telemetry
@@ -73,6 +75,30 @@ def test_an_event_that_arrives_while_it_is_searched_for_is_not_lost(
     receiver.counts(EVERYTHING.path).add(["a"], [1])
     totals = totals_of(monkeypatch, receiver, [("ingest", 0)])
     assert (totals.lost, totals.on_the_way) == (1, 1)
+
+
+async def interrupted_while_it_waits(receiver: Receiver) -> float:
+    """Seconds from Ctrl-C to the end of a load that was acknowledged and of which nothing arrives."""
+    stopping, shown = asyncio.Event(), list[DemoState]()
+    async with Receiver() as collect:
+        supply = Telemetry("run")
+        plan = DemoLoad(
+            url=collect.url, bootstraps=[], supply=supply, kind_of=None, rate=100, batch=10, seconds=0.1
+        )
+        running = asyncio.create_task(Demo(plan, receiver, shown.append, 0.05).run(stopping))
+        known = -1
+        while known != len(shown) or collect.arrivals < 10:  # it shows nothing while it waits
+            known = len(shown)
+            await asyncio.sleep(1.0)
+        assert not running.done()
+        began = time.monotonic()
+        stopping.set()
+        await running
+        return time.monotonic() - began
+
+
+def test_ctrl_c_ends_the_wait_for_events_under_way(receiver: Receiver) -> None:
+    assert asyncio.run(interrupted_while_it_waits(receiver)) < 30
 
 
 def test_the_summary_of_a_side_that_is_behind_speaks_of_no_loss() -> None:

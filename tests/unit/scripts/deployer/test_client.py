@@ -1,13 +1,17 @@
 """`hifi deploy` asks for a commit on local sides, and for the name of a stored version on others."""
 
+import os
+import signal
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
+import typer
 from msgspec.structs import replace
 
 from scripts.deployer.client import DeployerClient
+from scripts.deployer.watch import followed
 from scripts.local.side import Shared, Side
 from scripts.local.twins.version_names import released_name
 from scripts.local.twins.versions import NoVersionError
@@ -87,6 +91,25 @@ def test_a_stored_version_of_sides_elsewhere_keeps_its_name(
     monkeypatch.setenv("HIFI_DOCUMENTS_TABLE", DOCUMENTS_TABLE)
     monkeypatch.setenv("HIFI_DOCUMENTS_ENDPOINT", store)
     assert client(data, repository).ask(Kind.DEPLOY, "main").version == "main"
+
+
+class InterruptedClient(DeployerClient):
+    """Ctrl-C comes while it is looked how far the release is."""
+
+    def current(self) -> Release | None:
+        os.kill(os.getpid(), signal.SIGINT)
+        return super().current()
+
+
+def test_ctrl_c_ends_the_view_of_a_release_as_an_interruption_and_leaves_the_release(
+    store: str, data: Path, repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = client(data, repository).ask(Kind.DEPLOY, "main")
+    with pytest.raises(typer.Exit) as ended:
+        followed(InterruptedClient(data, lambda: NOW_MS), asked, detach=False)
+    assert ended.value.exit_code == 130
+    assert "the release goes on" in capsys.readouterr().err
+    assert ReleaseStore(DOCUMENTS_TABLE, store).current() == asked
 
 
 def done(store: str, asked: Release) -> Release:

@@ -72,11 +72,35 @@ def test_a_pipe_is_written_after_what_it_names_and_tenants_are_apart() -> None:
 
 
 def test_pipes_are_deleted_before_what_they_name_each_at_the_version_that_was_seen() -> None:
-    found = [(DocumentKey("destination", f"d{n}"), None) for n in range(60)]
-    first, second = delete_bodies([*found, (DocumentKey("pipe", "p"), 3)])
-    assert (first["delete"][0], first["expected"]) == ({"kind": "pipe", "name": "p"}, {"pipe/p": 3})
+    found = [(Destination(name=f"d{n}", tenant="acme"), None) for n in range(60)]
+    first, second = delete_bodies([*found, (PIPE, 3)])
+    assert {"kind": "pipe", "name": "p"} in first["delete"]
+    assert first["expected"] == {"pipe/p": 3}
     assert len(first["delete"]) + len(second["delete"]) == 61
     assert 2 * len(first["delete"]) + 1 <= MOST_ITEMS
+
+
+@given(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 120)), max_size=8), st.integers(0, 1_000))
+def test_no_source_is_open_without_pipes_while_the_rest_is_deleted(
+    shape: list[tuple[int, int]], seed: int
+) -> None:
+    wanted = of_one_tenant(shape, Random(seed))
+    part_of = {
+        (key["kind"], key["name"]): at
+        for at, body in enumerate(delete_bodies((each.document, None) for each in wanted))
+        for key in body["delete"]
+    }
+    assert len(part_of) == len(wanted)
+    for at, (_, pipes) in enumerate(shape):
+        places = [part_of["pipe", f"s{at}-{number}"] for number in range(pipes)]
+        assert max(places, default=part_of["source", f"s{at}"]) == part_of["source", f"s{at}"]
+    for each in wanted:
+        if isinstance(each.document, Pipe) and each.document.destination != "there":
+            pipe, destination = (
+                part_of["pipe", each.key.name],
+                part_of["destination", each.document.destination],
+            )
+            assert pipe <= destination
 
 
 def test_a_write_key_is_sent_as_its_digest_only_and_left_out_if_it_was_not_stated() -> None:

@@ -42,6 +42,20 @@ def test_files_without_events_are_refused(tmp_path: Path, content: bytes) -> Non
         list(raw_events(write(tmp_path / "x", content)))
 
 
+@pytest.mark.parametrize("bad", [b"oops", b'{"a":1},{"b":2}', b"[]", b'{"a":1'])
+def test_a_bad_line_among_plain_objects_is_named_as_it_would_have_its_whole_request_refused(
+    tmp_path: Path, bad: bytes
+) -> None:
+    path = write(tmp_path / "x", b'{"a":1}\n\n{"a":2}\n' + bad + b'\n{"a":3}\n')
+    with pytest.raises(FileError, match="line 4 is not a JSON object"):
+        list(raw_events(path))
+
+
+def test_a_bad_line_among_cloudevents_is_sent_for_collect_to_refuse_alone(tmp_path: Path) -> None:
+    path = write(tmp_path / "x", EVENT % 1 + b"\noops\n" + EVENT % 2)
+    assert list(raw_events(path)) == [EVENT % 1, b"oops", EVENT % 2]
+
+
 def test_cloudevents_go_as_lines_and_plain_objects_as_an_array() -> None:
     assert FileEvents([EVENT % 1]).content_type == LINES
     plain = FileEvents([b'{"a":1}', b'{"a":2}', b'{"a":3}'])

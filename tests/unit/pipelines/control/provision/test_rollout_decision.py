@@ -1,4 +1,4 @@
-"""A ramp-up goes up while its own events fare well, stops when they do not, and then waits for a person."""
+"""A rollout goes up while its own events fare well, stops when they do not, and then waits for a person."""
 
 from collections.abc import Mapping
 
@@ -206,7 +206,7 @@ def activity(action: Action) -> Activity:
 def test_a_side_that_is_unstable_or_worked_on_allows_no_step_and_the_customer_learns_no_more() -> None:
     fine = Stability(stable=True)
     lost = Stability(stable=False, reasons=("alarm loss: zoo lost 3 events",))
-    assert side_obstacle([], fine) == side_obstacle([activity(Action.RAMP_STEP)], fine) == ""
+    assert side_obstacle([], fine) == side_obstacle([activity(Action.ROLLOUT_STEP)], fine) == ""
     assert side_obstacle([], lost) == "is not stable"
     for action in (Action.STEP_FORWARD, Action.SCALE_IN, Action.MAINTAIN):
         assert side_obstacle([activity(action)], fine) == "is being worked on by its operator"

@@ -4,12 +4,17 @@ import pytest
 
 from pipelines.control.provision.status import forgettable, judged
 from shared.contracts.document_items import KEPT_MS, DocumentKey, StoredDocument
-from shared.contracts.document_status import DocumentStatus, State, current
+from shared.contracts.document_status import GONE_MS, DocumentStatus, State, current
 from shared.contracts.documents import Destination, Document, Entry, Source
 from shared.contracts.publish_plan import document_key
 
 DESTINATION = Destination(name="x", tenant="acme")
 SOURCE = Source(name="x", tenant="acme", write_keys=["sha256:00"])
+
+
+NOW_MS = 1_800_000_000_000
+SAID = DocumentStatus(state=State.IN_FORCE, version=1, since_ms=5)
+OLD = DocumentStatus(state=State.IN_FORCE, version=0, since_ms=5)
 
 
 def stored(document: Document | None, version: int = 2, kind: str = "destination") -> StoredDocument:
@@ -45,9 +50,28 @@ def test_a_version_is_published_when_the_topic_holds_just_it(
 
 
 def test_what_a_side_said_of_an_earlier_version_does_not_stand_for_a_later_one() -> None:
-    said = DocumentStatus(state=State.IN_FORCE, version=1, since_ms=5)
-    assert current(stored(DESTINATION, 1), {"blue": said}) == {"blue": said}
-    assert current(stored(DESTINATION, 2), {"blue": said})["blue"].state is State.PENDING
+    assert current(stored(DESTINATION, 1), {"blue": SAID}, {}, NOW_MS) == {"blue": SAID}
+    assert current(stored(DESTINATION, 2), {"blue": SAID}, {}, NOW_MS)["blue"].state is State.PENDING
+
+
+@pytest.mark.parametrize(
+    ("spoken", "seen", "states"),
+    [
+        ({}, {"blue": NOW_MS - 1}, {"blue": State.PENDING}),
+        ({"green": SAID}, {"blue": NOW_MS - 1}, {"blue": State.PENDING, "green": State.IN_FORCE}),
+        ({"green": SAID}, {"blue": None, "green": NOW_MS}, {"green": State.IN_FORCE}),
+        ({"green": SAID}, {"blue": NOW_MS - GONE_MS}, {"green": State.IN_FORCE}),
+        ({"blue": OLD, "green": SAID}, {"blue": NOW_MS - GONE_MS}, {"green": State.IN_FORCE}),
+        ({"blue": OLD, "green": SAID}, {"blue": None}, {"blue": State.PENDING, "green": State.IN_FORCE}),
+        ({"blue": SAID}, {"blue": NOW_MS - GONE_MS}, {"blue": State.IN_FORCE}),
+    ],
+)
+def test_a_silent_side_with_a_provisioner_is_waited_for_and_one_that_is_gone_is_not(
+    spoken: dict[str, DocumentStatus], seen: dict[str, int | None], states: dict[str, State]
+) -> None:
+    found = current(stored(DESTINATION, 1), spoken, seen, NOW_MS)
+    assert {side: status.state for side, status in found.items()} == states
+    assert all(status.version == 1 for status in found.values())
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ class Scene:
         self.service = TraceService(
             consumer=cast(Consumer, self.topics),
             exporter=cast(OtlpExporter, self.receiver),
-            gathering=SpanBuffer(hold_ms),
+            buffer=SpanBuffer(hold_ms),
             clock=lambda: 0,
             metrics=self.metrics,
             stopping=stopping,

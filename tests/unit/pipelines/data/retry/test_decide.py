@@ -84,7 +84,7 @@ def test_nothing_waits_longer_than_its_topics_delay_and_nothing_is_put_off(
 
 
 def sent_again(moved: Row, now_ms: int) -> tuple[int, Event]:
-    """The time at which retry sends on a record of a waiting topic, and the event that transmit reads."""
+    """The time at which retry sends on a record of a retry topic, and the event that transmit reads."""
     waiting = WaitingRecord(Topic(moved.topic), 0, 0, moved.key, moved.value, moved.headers, now_ms)
     held = delayed_record(waiting, now_ms)
     assert held.output.topic == Topic.RETRY_OUT

@@ -1,11 +1,12 @@
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scripts.experiments.bench.machine import Machine
 from scripts.experiments.bench.plan import BenchPlan, quick
 from scripts.experiments.bench.report import markdown, ratio_rows
-from scripts.experiments.bench.results import ChainFigures, LoadResults, Report
+from scripts.experiments.bench.results import ChainFigures, LoadResults, Report, bounds
 from scripts.experiments.harness.http_client import complete
 from scripts.experiments.harness.percentiles import Quantiles
 from scripts.experiments.harness.rating import Rating, complaint
@@ -13,6 +14,7 @@ from scripts.experiments.harness.reconciliation import reconcile
 from scripts.experiments.harness.runs import Load, Run, Sent
 from scripts.experiments.harness.search import Length, Trial
 from scripts.load.records import Acked, Received
+from scripts.local.processes.profile import SideProfile
 
 LOAD = Load(rate=1_000, batch=100, seconds=10)
 MACHINE = Machine(
@@ -54,7 +56,9 @@ def a_report() -> Report:
     )
     theirs = ChainFigures(name="yardstick", ready_seconds=9.0, idle={"collect": 2.0}, first_minute=a_run())
     theirs.phases = [LoadResults(load=LOAD, runs=[a_run(50.0, cpu=0.5)])]
-    return Report(started="2026-01-31T12:00:00+00:00", machine=MACHINE, targets=[ours, theirs])
+    return Report(
+        started="2026-01-31T12:00:00+00:00", machine=MACHINE, parts=SideProfile.CHAIN, targets=[ours, theirs]
+    )
 
 
 def test_a_clean_run_is_held_and_each_fault_is_named() -> None:
@@ -69,10 +73,51 @@ def test_a_clean_run_is_held_and_each_fault_is_named() -> None:
     assert "acknowledged" in complaint(a_run(sent=refused))
 
 
+def judged(run: Run, p95_ms: float | None = 1_000.0) -> list[str]:
+    """The figures beyond their bounds of a chain that was run three times, the second time cleanly."""
+    target = ChainFigures(name="hifi", phases=[LoadResults(load=LOAD, runs=[run, a_run(), run])])
+    return [each.what.removesuffix(f" at {LOAD.label}") for each in bounds(target, p95_ms) if not each.kept]
+
+
+REFUSED = Sent(events=10_000, acked=9_800, seconds=10.0, slip_p99_ms=0.0, refused={"503": 200})
+LATE = Sent(events=10_000, acked=10_000, seconds=10.0, slip_p99_ms=900.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "beyond", "beyond_quick"),
+    [
+        ({}, [], []),
+        ({"lost": 1}, ["lost by hifi"], ["lost by hifi"]),
+        ({"sent": REFUSED}, ["not acknowledged"], ["not acknowledged"]),
+        ({"waiting": 200}, ["waiting for a retry"], ["waiting for a retry"]),
+        ({"sent": LATE}, ["p99 of the generator's lateness"], []),
+        ({"p95": 1_001.0}, ["p95"], []),
+        ({"lag": None}, [], []),
+    ],
+)
+def test_a_bench_fails_by_each_fault_of_a_planned_load(
+    changes: dict[str, object], beyond: list[str], beyond_quick: list[str]
+) -> None:
+    run = a_run(**changes)  # type: ignore[arg-type]
+    assert judged(run) == beyond
+    assert judged(run, None) == beyond_quick
+
+
+def test_a_bench_of_which_nothing_was_acknowledged_fails() -> None:
+    refused = Sent(events=10_000, acked=0, seconds=10.0, slip_p99_ms=0.0, refused={"503": 10_000})
+    nothing = a_run(sent=refused, lag=None, delivered=0)
+    target = ChainFigures(name="hifi", phases=[LoadResults(load=LOAD, runs=[nothing])])
+    assert [each.what for each in bounds(target, None) if not each.kept] == [
+        f"not acknowledged at {LOAD.label}",
+        f"waiting for a retry at {LOAD.label}",
+    ]
+
+
 def test_the_markdown_names_median_spread_ratio_and_rating() -> None:
     text = markdown(a_report())
     assert "100 (90 to 300)" in text
     assert "rating 1,000 events/s" in text
+    assert "- hifi: without the meter" in text
     assert "| 1,000/s, batches of 100 | 2.0x | 2.0x | 2.0x | 2.0x | 2.0x |" in text
     assert len({line.count("|") for line in text.splitlines() if line.startswith("| process")}) == 1
 

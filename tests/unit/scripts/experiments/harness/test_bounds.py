@@ -6,7 +6,7 @@ import pytest
 
 from scripts.experiments.bench.results import ChainFigures, LoadResults, bounds
 from scripts.experiments.harness.bounds import Bound, BrokenBoundError, check
-from scripts.experiments.harness.output import OutputError, report, write_json
+from scripts.experiments.harness.output import OutputError, report, writable, write_json
 from scripts.experiments.harness.pairs import in_turns, ratios_text
 from scripts.experiments.harness.percentiles import Quantiles
 from scripts.experiments.harness.runs import Load, Run, Sent
@@ -82,6 +82,16 @@ def test_ratios_are_printed_with_median_and_spread() -> None:
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=f"{tmp_path} cannot be written: Is a directory"):
         write_json(tmp_path, [])
+
+
+def test_a_file_is_checked_without_a_trace_and_without_a_loss(tmp_path: Path) -> None:
+    new, old = tmp_path / "new.json", tmp_path / "old.json"
+    old.write_text("figures")
+    assert (writable(new), writable(old), writable(None)) == (new, old, None)
+    assert not new.exists()
+    assert old.read_text() == "figures"
+    with pytest.raises(OutputError, match="name another file"):
+        writable(tmp_path / "no folder" / "x.json")
 
 
 def broken(bounds: list[Bound]) -> list[str]:

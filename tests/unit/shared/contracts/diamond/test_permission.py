@@ -12,7 +12,7 @@ STABLE = Stability(stable=True)
 UNSTABLE = Stability(stable=False, reasons=("alarm loss: 3 events are lost",))
 
 ORDER = (
-    Action.RAMP_STEP,
+    Action.ROLLOUT_STEP,
     Action.REPLACE_CODE,
     Action.STEP_FORWARD,
     Action.STEP_BACK,
@@ -22,7 +22,7 @@ ORDER = (
 )
 TABLE = {
     # under way: ramp replace forward back out in maintain; the side: unstable silent
-    Action.RAMP_STEP: "- W W W W W W W W",
+    Action.ROLLOUT_STEP: "- W W W W W W W W",
     Action.REPLACE_CODE: "W W W W W W W W W",
     Action.STEP_FORWARD: "W W W W W W W W W",
     Action.STEP_BACK: "- - - - - - - - -",
@@ -70,7 +70,7 @@ def test_an_operator_forces_maintenance_and_a_drain_of_workers_and_nothing_else(
 
 def test_who_asks_later_lets_an_older_wish_go_first_that_it_would_hold_up() -> None:
     wish = activity(Action.REPLACE_CODE)
-    assert yields_to(Action.RAMP_STEP, [wish], STABLE)
+    assert yields_to(Action.ROLLOUT_STEP, [wish], STABLE)
     assert not yields_to(Action.SCALE_OUT, [wish], STABLE)
     assert not yields_to(Action.STEP_BACK, [wish], STABLE)
 

@@ -45,7 +45,7 @@ def test_a_window_lasts_as_long_as_its_activity_and_until_its_last_minute_is_jud
 
 
 def test_steps_of_the_provisioner_open_no_window() -> None:
-    assert activity_windows((), [activity(Action.RAMP_STEP)], 0) == ()
+    assert activity_windows((), [activity(Action.ROLLOUT_STEP)], 0) == ()
     disturbing = [Action.REPLACE_CODE, Action.STEP_BACK, Action.SCALE_OUT, Action.SCALE_IN, Action.MAINTAIN]
     assert all(activity_windows((), [activity(action)], 0) for action in disturbing)
 
@@ -80,4 +80,4 @@ def test_a_restart_keeps_the_window_of_an_activity_that_ended_just_before_it() -
 
 def test_a_restart_opens_no_window_for_what_ended_long_ago_or_disturbs_nothing() -> None:
     assert windows_of_spans([span(Action.MAINTAIN, "", 0, 1_000)], 1_000 + AFTER_MS) == ()
-    assert windows_of_spans([span(Action.RAMP_STEP, "", 0, 1_000)], 2_000) == ()
+    assert windows_of_spans([span(Action.ROLLOUT_STEP, "", 0, 1_000)], 2_000) == ()

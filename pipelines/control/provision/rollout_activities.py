@@ -1,4 +1,4 @@
-"""The provisioner's activities in the registers of the sides, while it writes steps up of ramp-ups."""
+"""The provisioner's activities in the registers of the sides, while it writes steps up of rollouts."""
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -29,7 +29,7 @@ class Refused(Struct, frozen=True):
     """For operators: they name who acts."""
 
 
-class RampSteps:
+class RolloutActivities:
     """One activity a side for all steps of a look. Safe to call from any thread; methods raise StoreError."""
 
     def __init__(
@@ -57,7 +57,7 @@ class RampSteps:
             for side in sorted(sides):
                 register = self._register(side)
                 found = register.begin_without_wish(
-                    Action.RAMP_STEP, reason, _STABLE, lease_seconds=self._lease_seconds
+                    Action.ROLLOUT_STEP, reason, _STABLE, lease_seconds=self._lease_seconds
                 )
                 if isinstance(found, Waits):
                     self._end()

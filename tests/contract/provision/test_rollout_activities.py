@@ -1,4 +1,4 @@
-"""A step up of a ramp-up and a release keep out of each other's way, whoever begins and whoever dies.
+"""A step up of a rollout and a release keep out of each other's way, whoever begins and whoever dies.
 
 Over DynamoDB Local alone: who decides needs no brokers.
 """
@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 
 from pipelines.control.provision.meter_client import MeterClient
-from pipelines.control.provision.ramp_steps import RampSteps
+from pipelines.control.provision.rollout_activities import RolloutActivities
 from pipelines.control.provision.rollout_decider import RolloutDecider
 from pipelines.control.provision.rollout_worker import RolloutWorker
 from shared.contracts.control_table import LEASES
@@ -63,7 +63,7 @@ class Process:
 
     def __init__(self, rig: "Rig") -> None:
         self._rig, self.store = rig, WatchedStore(TABLE, rig.endpoint)
-        self.steps = RampSteps(partial(rig.register, f"provision-{uuid4().hex[:8]}"), LEASE)
+        self.steps = RolloutActivities(partial(rig.register, f"provision-{uuid4().hex[:8]}"), LEASE)
         self.decider = RolloutDecider(
             side="blue",
             store=self.store,
@@ -150,7 +150,7 @@ def rig(endpoint: str, table: DocumentTable) -> Rig:
 
 
 def begun(rig: Rig) -> Process:
-    """A process that has begun the ramp-ups; their next steps are due."""
+    """A process that has begun the rollouts; their next steps are due."""
     process = Process(rig)
     process.turn()
     rig.due()

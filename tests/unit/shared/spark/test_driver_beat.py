@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from shared.spark.heartbeat import beat, beat_until, last_beat
+from shared.spark.driver_beat import beat, beat_until, last_beat
 
 
 class JvmEndedError(Exception):
