@@ -6,7 +6,7 @@
 | `history#` and the tenant | `kind/name/` and the version, ten digits | each version |
 | `deleted#` and the tenant | `kind/name` | a deletion that was the newest version for KEPT_MS: it counts on |
 | `catalogues#` | the tenant | how many versions the tenant has written: its catalogue's version |
-| `adoptions#` | a side | its topic, which may be older than the table, was taken over; its provisioner was last at work |
+| `adoptions#` | a side | its topic was taken over, which may be older than the table; its last sign of life |
 | `names#` | `write_key/` and a digest | the tenant that the key belongs to, for good |
 | `keys#` and the tenant | source, `/` and the key's id | label of a write key |
 | `key_use#` and the tenant | source, the key's id and a side | when it was last used: .key_usage |

@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from shared.contracts.document_items import DocumentVersion
 
-
 GONE_MS: Final = 24 * 3_600_000
 """A side of which no provisioner was at work for so long is waited for no more: it was destroyed."""
 

@@ -149,7 +149,7 @@ class DocumentReader:
         return any(row[DOCUMENT]["S"] == side for row in self._query(ADOPTIONS, side))
 
     def sides(self) -> dict[str, int | None]:
-        """The adopted sides, with when a provisioner was last at work, epoch milliseconds; None: none said so."""
+        """The adopted sides, with when a provisioner was at work last, epoch ms; None: it does not say."""
         rows = self._query(ADOPTIONS)
         return {row[DOCUMENT]["S"]: int(row[SEEN]["N"]) if SEEN in row else None for row in rows}
 

@@ -21,8 +21,8 @@ from shared.runtime.settings import SparkSettings
 from shared.spark.application import Build, is_processing
 from shared.spark.checkpoint_locks import CheckpointLocks
 from shared.spark.checkpoint_owners import end_processes
-from shared.spark.hand_over import hand_over
 from shared.spark.driver_beat import beat_until
+from shared.spark.hand_over import hand_over
 from shared.spark.later_queries import CALM_SECONDS, LaterQueries
 from shared.spark.prepared_query import PreparedQuery
 from shared.spark.python_worker_pool import keep_in_use

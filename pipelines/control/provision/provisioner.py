@@ -37,7 +37,7 @@ _log = get_logger(__name__)
 _SEEN_SECONDS: Final = 5.0
 _POLL_SECONDS: Final = 0.02
 _ANEW_MS: Final = 60_000
-"""After this long everything is computed again, although no input has moved, and the side noted as at work."""
+"""After this long all is computed again, although no input has moved, and the side noted as at work."""
 
 _MOST_FORGOTTEN: Final = 100
 """Old deletions that are forgotten then: a look that takes long delays what is published."""

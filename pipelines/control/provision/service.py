@@ -15,8 +15,8 @@ from pipelines.control.provision.meter_client import MeterClient
 from pipelines.control.provision.metrics import ProvisionMetrics
 from pipelines.control.provision.provisioner import Provisioner
 from pipelines.control.provision.publisher import FencedError, FencedPublisher
-from pipelines.control.provision.rollout_activities import RolloutActivities
 from pipelines.control.provision.reconciliation import is_whole, wanted
+from pipelines.control.provision.rollout_activities import RolloutActivities
 from pipelines.control.provision.rollout_decider import RolloutDecider
 from pipelines.control.provision.rollout_worker import RolloutWorker
 from pipelines.control.provision.settings import ProvisionSettings

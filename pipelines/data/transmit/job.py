@@ -63,7 +63,8 @@ def _fast(spark: SparkSession, own: TransmitSettings, starting: str) -> Prepared
     rows = flatten(records).coalesce(own.transmit_tasks)
     own_workers(spark, NODE, transmit.__module__)
     written = rows.mapInArrow(functools.partial(transmit, _of_workers(own), "fast"), OUTPUT)
-    writer, sign = microbatch_writer(written, own, NODE), sign_of_life(spark)
+    writer = microbatch_writer(written, own, NODE).trigger(processingTime=own.fast_trigger)
+    sign = sign_of_life(spark)
 
     def start() -> StreamingQuery:
         query = writer.start()

@@ -50,7 +50,7 @@ def bench(  # noqa: PLR0913, PLR0917 - one parameter an option
     rating: Annotated[bool, typer.Option(help="Search for the highest rate that is held.")] = True,
     parts: Annotated[
         SideProfile, typer.Option(help="Programs of hifi's side: all, or the chain without the meter.")
-    ] = BenchPlan().parts,
+    ] = SideProfile.ALL,
     profile_of: Annotated[
         Path | None,
         typer.Option("--profile", metavar="DATA", help="Only profile the side running in DATA."),

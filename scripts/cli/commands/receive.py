@@ -69,9 +69,8 @@ def _line(receiver: Receiver, rate: float) -> str:
     parts = [f"[bold]{rate:,.0f}[/] events/s"]
     for path, counts in sorted(receiver.counts_by_path.items()):
         lag = lag_text(counts.recent.take())
-        parts.append(
-            f"{escape(printable(path))} [green]{counts.distinct:,}[/] (+{counts.duplicated:,} repeated), lag {lag}"
-        )
+        shown = escape(printable(path))
+        parts.append(f"{shown} [green]{counts.distinct:,}[/] (+{counts.duplicated:,} repeated), lag {lag}")
     if receiver.requests.misbehaved:
         parts.append(f"misbehaved [yellow]{receiver.requests.misbehaved:,}[/]")
     if receiver.requests.unreadable:

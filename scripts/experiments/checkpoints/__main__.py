@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from scripts.experiments.checkpoints.slow_s3 import SlowS3, slow_s3
 from scripts.experiments.harness.bounds import Bound
-from scripts.experiments.harness.output import report, say, write_json
+from scripts.experiments.harness.output import report, say, writable, write_json
 from scripts.local.pyspark_package import with_own_spark
 from scripts.local.spark_image import SparkImage, lay_out
 from scripts.terminal import out, run_command
@@ -88,7 +88,9 @@ class Boundary(Struct, frozen=True, kw_only=True):
 def boundaries(
     batches: Annotated[int, typer.Option(help="Measured batches of each way.")] = 60,
     delay_ms: Annotated[float, typer.Option(help="Added to each request, ms.")] = _DELAY_MS,
-    json: Annotated[Path | None, typer.Option(help="Write the figures to this file.")] = None,
+    json: Annotated[
+        Path | None, typer.Option(callback=writable, help="Write the figures to this file.")
+    ] = None,
 ) -> None:
     """Measure each way and compare them.
 

@@ -40,7 +40,7 @@ APP = typer.Typer(add_completion=False)
 Rate = Annotated[int, typer.Option(min=1, help="Events per second.")]
 Batch = Annotated[int, typer.Option(min=1, help="Events per request to collect.")]
 Seconds = Annotated[float, typer.Option(min=30, help="Seconds of each load.")]
-Out = Annotated[Path, typer.Option(help="JSON file of all figures.")]
+Out = Annotated[Path, typer.Option(callback=writable, help="JSON file of all figures.")]
 
 
 class UnderLoad(Struct, frozen=True, kw_only=True):

@@ -35,7 +35,7 @@ _COLD_SECONDS = 40.0
 APP = typer.Typer(add_completion=False, no_args_is_help=True)
 Rate = Annotated[int, typer.Option(min=1, help="Events per second, each to every destination.")]
 PerRequest = Annotated[int, typer.Option(min=1, help="Events per request to collect.")]
-Out = Annotated[Path, typer.Option(help="JSON file of all figures.")]
+Out = Annotated[Path, typer.Option(callback=writable, help="JSON file of all figures.")]
 
 
 @APP.command()

@@ -1,5 +1,7 @@
 """One supervised process of a local side, and what every one finds in its environment."""
 
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scripts.local.process_marks import OF_SIDE, PROGRAM
@@ -27,6 +29,11 @@ class Program:
 
     folder: str = ""
     """In which it runs, made if it is missing; without one in the side's."""
+
+
+def unless_set(settings: Mapping[str, str]) -> dict[str, str]:
+    """Settings that the environment may give other values."""
+    return {name: os.environ.get(name, value) for name, value in settings.items()}
 
 
 def side_environment(side: Side, name: str) -> dict[str, str]:

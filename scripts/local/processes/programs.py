@@ -2,7 +2,6 @@
 
 import os
 import sys
-from collections.abc import Mapping
 from typing import Final
 
 from scripts.local.addresses import BROKER_IDS
@@ -10,7 +9,7 @@ from scripts.local.jars import Jars
 from scripts.local.kafka import brokers
 from scripts.local.processes import dynamodb_local
 from scripts.local.processes.profile import SideProfile
-from scripts.local.processes.program import Program, side_environment
+from scripts.local.processes.program import Program, side_environment, unless_set
 from scripts.local.processes.spark_programs import SPARK, cluster, drivers
 from scripts.local.side import Side
 from shared.contracts.document_items import DOCUMENTS_TABLE
@@ -139,11 +138,6 @@ def _api(side: Side) -> Program:
         "HIFI_OBSERVE_URL": side.observe_url,
     }
     return _service(side, API, "pipelines.management.api", _MIDDLE, settings)
-
-
-def unless_set(settings: Mapping[str, str]) -> dict[str, str]:
-    """Settings that the environment may give other values."""
-    return {name: os.environ.get(name, value) for name, value in settings.items()}
 
 
 def _observe(side: Side) -> Program:

@@ -14,7 +14,7 @@ from scripts.local.cluster import (
     worker_command,
 )
 from scripts.local.jars import Jars
-from scripts.local.processes.program import Program, side_environment
+from scripts.local.processes.program import Program, side_environment, unless_set
 from scripts.local.side import Side
 
 SPARK: Final = "spark"
@@ -25,6 +25,9 @@ WORKERS: Final = tuple(f"spark_worker-{number}" for number in range(1, 9))
 
 EXECUTORS: Final = "spark_executors"
 """Passes on what executors write to their logs."""
+
+TWINS_TRIGGER: Final = "300 milliseconds"
+"""Time between transmit's micro-batches on a side of twins, which share the cores: see ADR 51."""
 
 TASK_TRIES: Final = 16
 """Tries of a task if its Python worker dies; as on the twins (`spark.task.maxFailures`)."""
@@ -99,6 +102,7 @@ def _spark(side: Side, jars: Jars, queries: Sequence[str], name: str, more: dict
             "HIFI_READY_FILE": str(side.spark_ready),
             "HIFI_METRICS_PORT": str(side.spark_port),
             "HIFI_MASTER": master_url(side) if side.workers else _all_in_the_driver(side),
+            **(unless_set({"HIFI_FAST_TRIGGER": TWINS_TRIGGER}) if side.shared else {}),
             **(cluster_environment(side) if side.workers else {}),
             **more,
         },

@@ -9,8 +9,8 @@ from typing import Final
 
 from scripts.local.process_marks import OF_SIDE, PROGRAM
 from scripts.local.processes import dynamodb_local
-from scripts.local.processes.program import Program
-from scripts.local.processes.programs import STORE, unless_set
+from scripts.local.processes.program import Program, unless_set
+from scripts.local.processes.programs import STORE
 from scripts.local.twins.place import Edge, Twins
 from shared.contracts.document_items import DOCUMENTS_TABLE
 from shared.runtime.errors import OperatorError

@@ -21,9 +21,16 @@ from scripts.local.processes.programs import (
     TRACE,
     programs,
 )
-from scripts.local.processes.spark_programs import EXECUTORS, MASTER, SPARK, STANDBY, WORKERS
+from scripts.local.processes.spark_programs import (
+    EXECUTORS,
+    MASTER,
+    SPARK,
+    STANDBY,
+    TWINS_TRIGGER,
+    WORKERS,
+)
 from scripts.local.services import READY_SECONDS
-from scripts.local.side import Side
+from scripts.local.side import Shared, Side
 from scripts.local.warmup.warmup import WARM_UP_SECONDS, gentle
 from shared.contracts.document_items import DOCUMENTS_TABLE
 
@@ -70,6 +77,21 @@ def test_a_standby_runs_what_the_first_driver_runs_on_the_same_checkpoints_and_s
     differ = {name for name, value in first.environment.items() if second.environment[name] != value}
     assert differ == {"HIFI_METRICS_PORT", "HIFI_READY_FILE", "HIFI_PROGRAM"}
     assert first.environment["HIFI_CHECKPOINTS"] == str(side.checkpoints)
+
+
+def test_transmit_of_twins_leaves_the_cores_to_both_sides_unless_the_environment_says_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    twin = replace(_SIDE, shared=Shared(folder=Path("/twins"), store_url="http://store"))
+
+    def trigger() -> str | None:
+        found = {each.name: each for each in programs(twin, Jars(Path("/jars")), SideProfile.ALL)}
+        return found[SPARK].environment.get("HIFI_FAST_TRIGGER")
+
+    assert trigger() == TWINS_TRIGGER
+    assert "HIFI_FAST_TRIGGER" not in _programs()[SPARK].environment
+    monkeypatch.setenv("HIFI_FAST_TRIGGER", "1 second")
+    assert trigger() == "1 second"
 
 
 def test_a_side_with_workers_runs_its_queries_on_the_master_that_they_register_with() -> None:
