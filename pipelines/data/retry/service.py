@@ -14,6 +14,7 @@ from confluent_kafka import (
 
 from pipelines.data.retry.decide import DelayedRecord, WaitingRecord, delayed_record, to_one_topic
 from pipelines.data.retry.delay_queue import MAX_WRITE_RECORDS, DelayQueue
+from pipelines.data.retry.expired import log_expired
 from pipelines.data.retry.metrics import RetryMetrics
 from pipelines.data.retry.writer import RecordWriter
 from shared.contracts.headers import Headers
@@ -60,6 +61,9 @@ class RetryService:
         self._uncommitted: dict[PartitionId, int] = {}
         """Per partition: the offset to commit, where records were written and not committed yet."""
 
+        self._new: list[PartitionId] = []
+        """Assigned since the last turn."""
+
         self._failed: set[PartitionId] = set()
         """Partitions with a due record that was not acknowledged in the last turn."""
 
@@ -94,8 +98,15 @@ class RetryService:
             self._pause_full_queues()  # what is read meanwhile stays bounded
             self._stopping.wait(_COMMIT_PAUSE_SECONDS)
             return
+        self._log_expired()
         self._write_due()
         self._pause_full_queues()
+
+    def _log_expired(self) -> None:
+        """Say what is gone of new partitions, before this member commits for them."""
+        new, self._new = [each for each in self._new if each in self._queues], []
+        if new:
+            log_expired(self._consumer, [TopicPartition(*each) for each in new])
 
     def _write_due(self) -> None:
         """Write each partition's run, and mark of each what was acknowledged before its first failure.
@@ -182,6 +193,7 @@ class RetryService:
     def _assigned(self, _consumer: Consumer, partitions: Iterable[TopicPartition]) -> None:
         for partition in partitions:
             self._queues[_partition_id(partition)] = DelayQueue(Topic(partition.topic), self._spread)
+            self._new.append(_partition_id(partition))
         self.joined = True
         _log.info("partitions assigned", extra={"held": sorted(map(str, self._queues))})
 
