@@ -55,11 +55,16 @@ MIN_IN_SYNC_REPLICAS = 2
 
 _REPLAYABLE = timedelta(days=3)  # enough to replay after a rollback
 KEPT = timedelta(days=14)
-"""How long dead letters can be replayed, and records of the meter are kept."""
+"""How long dead letters can be replayed, events wait for a try, and records of the meter are kept."""
 
 _SEGMENT = timedelta(days=7)  # Kafka's default
 # Kafka deletes whole segments: a letter may stay longer by one, and the record of its replay longer still.
 _REPLAYS_KEPT = KEPT + _SEGMENT + timedelta(days=1)
+
+COMMITS_KEPT = KEPT + _SEGMENT + timedelta(days=1)
+"""How long brokers keep the offsets of a group without members: for longer than the records before them,
+which would be sent again."""
+
 _SHORT = timedelta(hours=1)
 
 
@@ -91,8 +96,10 @@ class TopicSpec:
 def topic_specs(partitions: int) -> tuple[TopicSpec, ...]:
     """Specs of all topics of a side; its busy topics have `partitions` partitions each."""
     busy = (Topic.COLLECTED, Topic.EVENTS, Topic.OUTBOUND, Topic.RECEIPTS)
-    quiet = (Topic.UNMATCHED, Topic.OUTBOUND_SLOW, *RETRY_DELAYS, Topic.RETRY_OUT, Topic.TRACES)
-    kept = (Topic.DEAD_LETTER, Topic.QUARANTINE, Topic.LEDGER)
+    quiet = (Topic.UNMATCHED, Topic.TRACES)
+    # The only copy of an event that is owed, once `outbound` has lost its own. It waits on a parked side too.
+    waiting = (Topic.OUTBOUND_SLOW, *RETRY_DELAYS, Topic.RETRY_OUT)
+    kept = (*waiting, Topic.DEAD_LETTER, Topic.QUARANTINE, Topic.LEDGER)
     return (
         TopicSpec(name=Topic.CONFIG, partitions=1, retention=None),
         TopicSpec(name=Topic.HEARTBEATS, partitions=1, retention=_SHORT),

@@ -56,7 +56,8 @@ class DeadLetterStore:
         self._reader = OffsetRangeReader(bootstrap, CLIENT, seconds=seconds, ahead_bytes=_AHEAD_BYTES)
         try:
             self._oldest_ms = clock() - KEPT // timedelta(milliseconds=1)
-            self.spans = self._reader.since(self._reader.whole([Topic.DEAD_LETTER]), self._oldest_ms)
+            whole = self._reader.whole([Topic.DEAD_LETTER])
+            self.spans = self._reader.since(whole, self._oldest_ms)
             """All letters that count, by partition."""
 
             self.replayed = replayed if replayed is not None else ReplayedLetters()
@@ -64,7 +65,8 @@ class DeadLetterStore:
         except BaseException:
             self._reader.__exit__()
             raise
-        self.replayed.forget(self.spans)
+        # Not what is old by a clock: if it is ahead for a moment, all would be forgotten for good.
+        self.replayed.forget(whole)
 
     def __enter__(self) -> "DeadLetterStore":
         return self

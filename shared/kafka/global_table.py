@@ -10,6 +10,7 @@ from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 from shared.contracts.topics import Topic
 from shared.kafka.background_reader import POLL_SECONDS, BackgroundReader, is_end, reader_config
 from shared.kafka.newest_offsets import NewestOffsets
+from shared.kafka.recreation_watch import RecreationWatch
 from shared.runtime.logging import get_logger
 
 T = TypeVar("T")
@@ -73,6 +74,7 @@ class GlobalTable(BackgroundReader, Generic[T]):
         """Whether there are changes of which no view was made."""
 
         self._looked = 0.0
+        self._recreation = RecreationWatch(bootstrap, client_id, topic)
 
     @property
     def view(self) -> T:
@@ -99,7 +101,8 @@ class GlobalTable(BackgroundReader, Generic[T]):
     def _turn(self, consumer: Consumer) -> bool:
         """Read until the topic is deleted; then keep the table and wait for a new topic of that name.
 
-        The old consumer may not notice the new topic, so a new consumer is needed.
+        The old consumer may not notice the new topic, or go on at an offset of the old one, so a new consumer
+        is needed.
         """
         self._take(consumer.consume(num_messages=_MOST_MESSAGES, timeout=POLL_SECONDS))
         if time.monotonic() - self._looked > _LOOK_SECONDS:
@@ -109,6 +112,12 @@ class GlobalTable(BackgroundReader, Generic[T]):
                 )
                 return False
             self._looked = time.monotonic()
+        if self._recreation.made_again():
+            _log.warning(
+                "topic is gone: it was deleted and made again; reading the new one",
+                extra={"topic": self._topic},
+            )
+            return False
         if self.loaded:
             self._used(self._position)
         return True
@@ -122,6 +131,7 @@ class GlobalTable(BackgroundReader, Generic[T]):
 
     def _assign(self, consumer: Consumer) -> bool:
         """Assign every partition from its beginning."""
+        self._recreation.made_again()  # or not: it is read from its beginning in any case
         try:
             found = consumer.list_topics(self._topic, timeout=_LOOK_SECONDS).topics[self._topic].partitions
         except KafkaException as error:

@@ -74,11 +74,14 @@ class OffsetRangeReader:
         """The ranges from their first record at or after `at_ms`, epoch milliseconds.
 
         Raises:
-            KafkaException: if the brokers do not answer.
+            KafkaException: if the brokers do not answer, or refuse for a partition.
         """
         asked = {(span.topic, span.partition): span for span in spans}
         times = [TopicPartition(*place, at_ms) for place in asked]
         found = self._consumer.offsets_for_times(times, timeout=self._seconds) if times else []
+        refused = [at.error for at in found if at.error]
+        if refused:
+            raise KafkaException(refused[0])
         starts = {(at.topic, at.partition): at.offset for at in found}
         return [
             span._replace(start=max(span.start, starts[place] if starts[place] >= 0 else span.end))

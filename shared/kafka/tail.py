@@ -18,12 +18,14 @@ from shared.kafka.background_reader import (
     reader_config,
 )
 from shared.kafka.partition_watch import PartitionWatch
+from shared.kafka.recreation_watch import RecreationWatch
 from shared.runtime.clock import Clock, wall_clock
 from shared.runtime.kafka_config import client_config
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 _TRY_SECONDS: Final = 5.0
+_ID_SECONDS: Final = 2.0
 _MOST_MESSAGES: Final = 1_000
 _END: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 _NEWEST: OffsetSpec = OffsetSpec.max_timestamp()  # type: ignore[no-untyped-call]
@@ -33,7 +35,8 @@ class Tail(BackgroundReader):
     """Calls `take` with every record from `window_ms` before the newest one on, then with new ones.
 
     The window counts back from the newest record, not from now: a topic without writes for an hour still has
-    a tail. `take` is called on the thread, with records of one partition in order.
+    a tail. `take` is called on the thread, with records of one partition in order; with those of the window
+    once more when the topic got a partition, or was deleted and made again.
     """
 
     def __init__(  # noqa: PLR0913  # what to read, how much of it, and for whom
@@ -55,14 +58,19 @@ class Tail(BackgroundReader):
         self._positions: dict[int, int] = {}
         self._goal: Mapping[int, int] = {}
         self._watch = PartitionWatch(topic)
+        self._recreation = RecreationWatch(bootstrap, client_id, topic)
+        self._outdated = False
+        """Whether the positions are of a topic that was deleted since."""
+
         self._moved = threading.Condition()
         self._admin = AdminClient(client_config(bootstrap) | {"client.id": client_id}, logger=_log)
 
     def catch_up(self, seconds: float) -> bool:
         """Block until everything acknowledged before this call was taken; False if that takes longer."""
         until = time.monotonic() + seconds
+        named = self._recreation.id_now(min(_ID_SECONDS, seconds / 2))
         try:
-            ends = self._offsets(_END, seconds)
+            ends = self._offsets(_END, max(0.0, until - time.monotonic()))
         except (KafkaException, TimeoutError) as error:
             _log.warning(
                 "end of the topic not read: the brokers did not answer",
@@ -70,18 +78,29 @@ class Tail(BackgroundReader):
             )
             return False
         goal = {partition: end.offset for partition, end in ends.items()}
+        left = max(0.0, until - time.monotonic())
         with self._moved:
-            return self._moved.wait_for(lambda: self._reached(goal), max(0.0, until - time.monotonic()))
+            known = self._recreation.id
+            self._outdated = self._outdated or (bool(named and known) and named != known)
+            return self._moved.wait_for(lambda: not self._outdated and self._reached(goal), left)
 
     def _turn(self, consumer: Consumer) -> bool:
         self._admin.poll(0)  # librdkafka's log lines are handled in poll
         messages = poll_all(consumer, _MOST_MESSAGES)
         if messages:
             self._handle(messages)
+        with self._moved:
+            self._outdated = self._recreation.made_again() or self._outdated
+        if self._outdated:
+            _log.warning(
+                "topic was deleted and made again; reading the new one", extra={"topic": self._topic}
+            )
+            return False
         return not self._watch.unread(self._admin, self._positions.keys())
 
     def _assign(self, consumer: Consumer) -> bool:
         """Assign every partition from the start of the window; False if the brokers do not answer."""
+        self._recreation.made_again()  # or not: its positions are asked for in any case
         try:
             newest = self._offsets(_NEWEST, _TRY_SECONDS)
             ends = self._offsets(_END, _TRY_SECONDS)
@@ -97,7 +116,8 @@ class Tail(BackgroundReader):
             _log.warning("tail of the topic not available; retrying", extra={"error": str(error)})
             return False
         begins = {s.partition: s.offset if s.offset >= 0 else ends[s.partition].offset for s in starts}
-        self._positions = dict(begins)
+        with self._moved:
+            self._positions, self._outdated = dict(begins), False
         self._goal = {partition: end.offset for partition, end in ends.items()}
         consumer.assign([TopicPartition(self._topic, p, offset) for p, offset in begins.items()])
         self._arrive()

@@ -26,6 +26,7 @@ class TopicEnd:
         Raises:
             KafkaException: if the brokers do not answer in time.
         """
+        self._consumer.poll(0)  # librdkafka's log lines are handled in poll
         return retained_offsets(self._consumer, self._place, seconds=seconds).end
 
     def reached_by(self, table: GlobalTable[Any], seconds: float) -> bool:

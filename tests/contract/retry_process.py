@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import psutil
 from confluent_kafka import Consumer, TopicPartition
@@ -56,9 +57,12 @@ class RetryProcess(ServiceProcess):
 
     def holds(self) -> set[str]:
         """The partitions of its delay queues, as logged last."""
-        lines = [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
-        said = [set(line["held"]) for line in lines if "held" in line]
+        said = [set(line["held"]) for line in self.lines() if "held" in line]
         return said[-1] if said else set()
+
+    def lines(self) -> list[dict[str, Any]]:
+        """What it logged."""
+        return [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
 
 
 def left_over(bootstrap: str) -> int:

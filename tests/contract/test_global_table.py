@@ -14,7 +14,7 @@ from confluent_kafka.cimpl import NewTopic
 from scripts.local.kafka.cluster import Cluster
 from shared.contracts.topics import Topic
 from shared.kafka.admin import admin_client
-from shared.kafka.global_table import GlobalTable
+from shared.kafka.global_table import ExactTable, GlobalTable
 from shared.kafka.producer import producer_config
 from shared.kafka.topic_end import TopicEnd
 
@@ -63,6 +63,18 @@ def table(
         view=dict,
         complete_key=complete_key,
     ).start()
+    try:
+        yield reader
+    finally:
+        reader.stop()
+
+
+@contextmanager
+def exact(brokers: Cluster, topic: Topic) -> Iterator[ExactTable[Numbers]]:
+    reader = ExactTable[Numbers](
+        bootstrap=brokers.bootstrap, client_id="test", topic=topic, decode=int, view=dict
+    )
+    reader.start()
     try:
         yield reader
     finally:
@@ -148,6 +160,20 @@ def test_keys_that_a_recreated_topic_lacks_are_dropped_once_it_is_complete(
         write(brokers, topic, c="4", d="5", last="6")
         write(brokers, topic, d=None)
         assert eventually(lambda: numbers.view == {b"b": 3, b"c": 4, b"last": 6})
+
+
+def test_a_topic_that_was_made_again_at_once_is_noticed_too(brokers: Cluster, topic: Topic) -> None:
+    create(brokers, topic)
+    write(brokers, topic, **{f"old-{number}": "1" for number in range(10)}, a="1", last="0")
+    with table(brokers, topic, b"last") as numbers, exact(brokers, topic) as exactly:
+        assert numbers.wait(SECONDS)
+        assert exactly.wait(SECONDS)
+        delete(brokers, topic)
+        create(brokers, topic)
+        assert eventually(lambda: exactly.view == {}), "whoever repairs it sees that it is empty"
+        write(brokers, topic, b="3", last="6")
+        assert eventually(lambda: numbers.view == exactly.view == {b"b": 3, b"last": 6})
+        assert eventually(lambda: numbers.position == exactly.position == 2), "the end of the new topic"
 
 
 def test_a_table_that_is_read_again_claims_no_record_that_its_view_lacks(

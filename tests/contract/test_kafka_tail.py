@@ -64,10 +64,10 @@ def new_records(bootstrap: str, topic: Topic) -> Iterator[tuple[NewRecords, list
         reader.stop()
 
 
-def write(bootstrap: str, topic: Topic, *values: bytes, timestamp: int = 0) -> None:
+def write(bootstrap: str, topic: Topic, *values: bytes, timestamp: int = 0, partition: int = -1) -> None:
     producer = Producer(producer_config(bootstrap, "test"))
     for value in values:
-        producer.produce(topic, value, timestamp=timestamp)
+        producer.produce(topic, value, timestamp=timestamp, partition=partition)
     assert producer.flush(60) == 0
 
 
@@ -137,6 +137,21 @@ def test_caught_up_means_that_everything_acknowledged_before_was_taken(
             write(brokers.bootstrap, topic, b"%d" % n)
             assert reader.catch_up(60)
             assert b"%d" % n in taken
+
+
+@pytest.mark.parametrize("count", [3, 30], ids=["fewer", "more than it had"])
+def test_records_of_a_topic_that_was_made_again_are_taken(brokers: Cluster, topic: Topic, count: int) -> None:
+    with tail(brokers.bootstrap, topic, HOUR_MS) as (reader, taken):
+        assert reader.wait(60)
+        write(brokers.bootstrap, topic, *(b"old-%d" % n for n in range(10)), partition=0)
+        assert reader.catch_up(60)
+        admin = admin_client(brokers.bootstrap)
+        admin.delete_topics([topic])[topic].result(60)
+        admin.create_topics([NewTopic(topic, 2, 3)])[topic].result(60)
+        new = [b"new-%d" % n for n in range(count)]
+        write(brokers.bootstrap, topic, *new, partition=0)
+        assert reader.catch_up(60)
+        assert set(new) <= set(taken)
 
 
 def test_unavailable_brokers_are_reported_not_raised() -> None:

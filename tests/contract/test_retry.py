@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from confluent_kafka import TopicPartition
 
 from pipelines.data.retry.delay_queue import MAX_RECORDS
 from pipelines.data.retry.drain_rate import MIN_RECORDS
 from shared.contracts import headers as h
 from shared.contracts.topics import RETRY_DELAYS, Topic
 from shared.runtime.clock import wall_clock
+from tests.conftest import delete_up_to
 from tests.contract.retry_process import RetryProcess, distinct, key, left_over, members, put, written
 from tests.harness.service_process import stop_all
 from tests.harness.topics import Topics, outbound_headers
@@ -78,6 +80,29 @@ def test_records_leave_when_they_are_due_and_the_unreadable_for_quarantine(topic
     assert "hifi_retry_quarantined_records_total 2.0" in metrics
     assert process.stop() == 0, process.log.read_text()
     assert left_over(topics) == 0, "offsets of written records are committed"
+
+
+def test_records_that_expired_while_retry_stood_still_are_named_and_the_rest_goes_on(
+    topics: str, start: Start
+) -> None:
+    side, past = Topics(topics), wall_clock() - 1
+    put(side, Topic.RETRY_IN_5M, range(3), past)
+    first = start()
+    eventually(lambda: written(topics) == 3 and left_over(topics) == 0, PATIENT, every=0.3)
+    assert first.stop() == 0, first.log.read_text()
+    (kept,) = side.retained(Topic.RETRY_IN_5M).values()
+    put(side, Topic.RETRY_IN_5M, range(3, 8), past)
+    delete_up_to(topics, [TopicPartition(Topic.RETRY_IN_5M, 0, kept.end + 2)])
+
+    second = start()
+    eventually(lambda: written(topics) == 6 and left_over(topics) == 0, PATIENT, every=0.3)
+    found = [message.key() for message in side.all_of(Topic.RETRY_OUT)]
+    assert found == [key(number) for number in (0, 1, 2, 5, 6, 7)]
+    assert second.stop() == 0, second.log.read_text()
+    expired = [line for line in second.lines() if "expired before they were read" in line["message"]]
+    assert [(line["topic"], line["partition"], line["records"]) for line in expired] == [
+        ("retry_in.5m", 0, 2)
+    ]
 
 
 @pytest.mark.proof

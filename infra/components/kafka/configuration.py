@@ -1,9 +1,10 @@
 """The brokers' server properties and the name of their MSK configuration."""
 
 import re
+from datetime import timedelta
 
 from shared.contracts.limits import MAX_RECORD_BYTES
-from shared.contracts.topics import MIN_IN_SYNC_REPLICAS, REPLICAS
+from shared.contracts.topics import COMMITS_KEPT, MIN_IN_SYNC_REPLICAS, REPLICAS
 
 # hifi creates its topics with settings of their own; these are the defaults behind them.
 PROPERTIES: dict[str, str | int] = {
@@ -22,8 +23,8 @@ PROPERTIES: dict[str, str | int] = {
     "compression.type": "producer",
     # A topic without a retention of its own keeps three days, as the busy ones do, instead of Kafka's seven.
     "log.retention.hours": 72,
-    # Committed offsets must outlast a side that served nothing for a long weekend.
-    "offsets.retention.minutes": 14 * 24 * 60,
+    # Committed offsets must outlast the records of a side that is parked.
+    "offsets.retention.minutes": COMMITS_KEPT // timedelta(minutes=1),
 }
 
 

@@ -26,7 +26,7 @@ _ACCESS_LOG_DAYS = 90
 _COLD_AFTER_DAYS = 30
 
 # By purpose: the KMS key, and the days that old versions are kept. An old state helps to explain an incident.
-# A checkpoint is useless after three days, when its topics have deleted the records that it points to.
+# A checkpoint is useless after three days, when the busy topics have deleted the records that it points to.
 # Customers keep landed data, so only overwritten versions of it are deleted. What a version of hifi consists
 # of is written once, and read again whenever it is released.
 _KEYS: Mapping[str, str] = MappingProxyType(

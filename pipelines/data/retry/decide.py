@@ -1,5 +1,6 @@
 """When a waiting record is due and which record is written then. Pure."""
 
+from itertools import takewhile
 from typing import Final, NamedTuple
 
 from shared.contracts import headers as h
@@ -80,6 +81,15 @@ def released(record: WaitingRecord, attempt: int) -> OutputRecord:
     return OutputRecord(
         Topic.RETRY_OUT, record.key, record.value, [*kept, (h.ATTEMPT, str(attempt).encode())]
     )
+
+
+def to_one_topic(due: list[DelayedRecord]) -> list[DelayedRecord]:
+    """The first records, up to one that goes to another topic than they do.
+
+    A topic that takes nothing must not leave those written that stand behind its record in the partition:
+    they could not be committed, and would be written again.
+    """
+    return list(takewhile(lambda record: record.output.topic == due[0].output.topic, due))
 
 
 def quarantined(record: WaitingRecord, reason: str) -> OutputRecord:

@@ -12,8 +12,9 @@ from confluent_kafka import (
     TopicPartition,
 )
 
-from pipelines.data.retry.decide import DelayedRecord, WaitingRecord, delayed_record
+from pipelines.data.retry.decide import DelayedRecord, WaitingRecord, delayed_record, to_one_topic
 from pipelines.data.retry.delay_queue import MAX_WRITE_RECORDS, DelayQueue
+from pipelines.data.retry.expired import log_expired
 from pipelines.data.retry.metrics import RetryMetrics
 from pipelines.data.retry.writer import RecordWriter
 from shared.contracts.headers import Headers
@@ -60,6 +61,12 @@ class RetryService:
         self._uncommitted: dict[PartitionId, int] = {}
         """Per partition: the offset to commit, where records were written and not committed yet."""
 
+        self._new: list[PartitionId] = []
+        """Assigned since the last turn."""
+
+        self._failed: set[PartitionId] = set()
+        """Partitions with a due record that was not acknowledged in the last turn."""
+
         self.joined = False
         """Whether the group has assigned partitions to this member, possibly none."""
 
@@ -91,15 +98,39 @@ class RetryService:
             self._pause_full_queues()  # what is read meanwhile stays bounded
             self._stopping.wait(_COMMIT_PAUSE_SECONDS)
             return
-        now_ms = self._clock()
-        due = {each: queue.due(now_ms, self._backlog(each, queue)) for each, queue in self._queues.items()}
-        runs = {each: run for each, run in due.items() if run}
-        if runs:
-            if self._writer.write([record.output for run in runs.values() for record in run]):
-                self._mark_written(runs, now_ms)
-            else:
-                self._stopping.wait(_PAUSE_SECONDS)
+        self._log_expired()
+        self._write_due()
         self._pause_full_queues()
+
+    def _log_expired(self) -> None:
+        """Say what is gone of new partitions, before this member commits for them."""
+        new, self._new = [each for each in self._new if each in self._queues], []
+        if new:
+            log_expired(self._consumer, [TopicPartition(*each) for each in new])
+
+    def _write_due(self) -> None:
+        """Write each partition's run, and mark of each what was acknowledged before its first failure.
+
+        Also called with nothing to write: then the writer has nothing unacknowledged any more.
+        """
+        now_ms = self._clock()
+        due = {each: self._run(each, queue, now_ms) for each, queue in self._queues.items()}
+        runs = {each: run for each, run in due.items() if run}
+        counts = self._writer.write([[record.output for record in run] for run in runs.values()])
+        written = dict(zip(runs, counts, strict=True))
+        self._mark_written({each: runs[each][:count] for each, count in written.items() if count}, now_ms)
+        self._failed = {each for each, count in written.items() if count < len(runs[each])}
+        if self._failed:
+            self._stopping.wait(_PAUSE_SECONDS)
+
+    def _run(self, partition_id: PartitionId, queue: DelayQueue, now_ms: int) -> list[DelayedRecord]:
+        """The due records of a partition that may be written together.
+
+        The first one alone if it was not acknowledged last time: those behind it would be written with it
+        again and again.
+        """
+        due = queue.due(now_ms, self._backlog(partition_id, queue))
+        return due[:1] if partition_id in self._failed else to_one_topic(due)
 
     def _timeout(self) -> float:
         """Seconds that a poll may wait: until the next record is due."""
@@ -162,6 +193,7 @@ class RetryService:
     def _assigned(self, _consumer: Consumer, partitions: Iterable[TopicPartition]) -> None:
         for partition in partitions:
             self._queues[_partition_id(partition)] = DelayQueue(Topic(partition.topic), self._spread)
+            self._new.append(_partition_id(partition))
         self.joined = True
         _log.info("partitions assigned", extra={"held": sorted(map(str, self._queues))})
 
@@ -183,6 +215,7 @@ class RetryService:
         for partition_id in held:
             self._queues.pop(partition_id, None)
             self._uncommitted.pop(partition_id, None)
+            self._failed.discard(partition_id)
 
 
 def record_of(message: Message, now_ms: int) -> WaitingRecord:

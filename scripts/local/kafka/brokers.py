@@ -5,6 +5,7 @@ import os
 import subprocess
 import uuid
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +16,7 @@ from scripts.local.process_marks import OF_SIDE
 from scripts.local.side import Side
 from scripts.local.whole_file import write_whole
 from shared.contracts.limits import MAX_RECORD_BYTES
-from shared.contracts.topics import MIN_IN_SYNC_REPLICAS, REPLICAS
+from shared.contracts.topics import COMMITS_KEPT, MIN_IN_SYNC_REPLICAS, REPLICAS
 from shared.runtime.errors import OperatorError
 from shared.runtime.jvm import java, mapping, release
 from shared.runtime.program_output import last_line
@@ -95,6 +96,7 @@ def _internal_topics() -> dict[str, object]:
     return {
         "offsets.topic.num.partitions": 3,
         "offsets.topic.replication.factor": REPLICAS,
+        "offsets.retention.minutes": COMMITS_KEPT // timedelta(minutes=1),
         "transaction.state.log.num.partitions": 3,
         "transaction.state.log.replication.factor": REPLICAS,
         "transaction.state.log.min.isr": MIN_IN_SYNC_REPLICAS,

@@ -5,7 +5,7 @@ from pydantic import ValidationError
 
 from infra.components.kafka.configuration import configuration_name
 from infra.sizes import NetworkSettings
-from shared.contracts.topics import MIN_IN_SYNC_REPLICAS, REPLICAS, TALLIED, topic_specs
+from shared.contracts.topics import COMMITS_KEPT, MIN_IN_SYNC_REPLICAS, REPLICAS, TALLIED, topic_specs
 
 from ..conftest import Synthesised
 from .references import Resource, Stack, follow, key_alias, one, resources
@@ -64,6 +64,11 @@ def test_a_topic_nobody_gave_a_retention_can_be_replayed_like_the_others(side: S
     limited = [spec.retention for spec in topic_specs(1) if spec.name in TALLIED and spec.retention]
     hours = int(_properties(side)["log.retention.hours"])
     assert timedelta(hours=hours) == min(limited)
+
+
+def test_committed_offsets_outlast_the_records_of_a_parked_side(side: Stack) -> None:
+    minutes = int(_properties(side)["offsets.retention.minutes"])
+    assert timedelta(minutes=minutes) == COMMITS_KEPT
 
 
 def test_only_tls_and_iam(side: Stack) -> None:

@@ -30,6 +30,7 @@ def test_nothing_listens_beyond_the_loopback_address(tmp_path: Path) -> None:
         ("default.replication.factor", "3"),
         ("min.insync.replicas", "2"),
         ("offsets.topic.replication.factor", "3"),
+        ("offsets.retention.minutes", str(22 * 24 * 60)),  # a week longer than any record of a group
     ],
 )
 def test_the_settings_against_loss_are_set(tmp_path: Path, name: str, value: str) -> None:
