@@ -15,11 +15,8 @@ from botocore.auth import S3SigV4Auth, SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from pipelines.data.transmit.connectors.base import Answer
+from pipelines.data.transmit.connectors.base import LARGE_BYTES, Answer
 from pipelines.data.transmit.connectors.http.client import HttpRequest, HttpResponse
-
-_LARGE: Final = 128 * 1024
-"""Bytes from which a body is hashed on a thread: hashing then takes longer than handing it over."""
 
 _THROTTLED: Final = re.compile("Throttl|SlowDown|LimitExceeded|ProvisionedThroughputExceeded|TooManyRequests")
 _STATUSES: Final[Mapping[str, int]] = {
@@ -49,7 +46,7 @@ class Signer:
 
     async def signed(self, request: HttpRequest, threads: Executor) -> HttpRequest:
         """The request with a version 4 signature; large bodies are hashed on a thread, 8 ms per MiB."""
-        if len(request.body) < _LARGE:
+        if len(request.body) < LARGE_BYTES:
             return self.sign(request)
         return await asyncio.get_running_loop().run_in_executor(threads, self.sign, request)
 
