@@ -1,6 +1,6 @@
 """A Kafka cluster that follows a script: it names as many brokers as it should, takes records, or hangs.
 
-Enough of the protocol for librdkafka's producer: versions, metadata (v1) and produce (v3).
+Enough of the protocol for librdkafka's producer: versions, metadata (v1), produce (v3) and log-ins (PLAIN).
 """
 
 import asyncio
@@ -9,8 +9,15 @@ from contextlib import suppress
 
 from tests.harness.scripted_server import Loop, closed
 
-_PRODUCE, _FETCH, _METADATA, _VERSIONS = 0, 1, 3, 18
-_SPOKEN = ((_PRODUCE, 3, 3), (_FETCH, 4, 4), (_METADATA, 0, 1), (_VERSIONS, 0, 0))
+_PRODUCE, _FETCH, _METADATA, _SASL, _VERSIONS, _LOGIN = 0, 1, 3, 17, 18, 36
+_SPOKEN = (
+    (_PRODUCE, 3, 3),
+    (_FETCH, 4, 4),
+    (_METADATA, 0, 1),
+    (_SASL, 1, 1),
+    (_VERSIONS, 0, 0),
+    (_LOGIN, 0, 0),
+)
 """Kinds of requests, first and last version; without FETCH librdkafka would send records without headers."""
 
 
@@ -29,6 +36,9 @@ class ScriptedKafka:
         self.metadata_asked = 0
         self.written = 0
         """Requests with records that it has taken."""
+
+        self.logins: list[tuple[str, str]] = []
+        """Users and passwords."""
 
         self._loop = Loop()
         self._server = self._loop.run(asyncio.start_server(self._serve, "127.0.0.1", 0))
@@ -57,6 +67,12 @@ class ScriptedKafka:
         if kind == _VERSIONS:
             unknown = 0 if version == 0 else 35
             return struct.pack(">h", unknown) + _array([struct.pack(">hhh", *each) for each in _SPOKEN])
+        if kind == _SASL:
+            return b"\0\0" + _array([_packed(b"PLAIN")])
+        if kind == _LOGIN:
+            _, user, password = body[4:].decode().split("\0")
+            self.logins.append((user, password))
+            return b"\0\0" + b"\xff\xff" + struct.pack(">i", 0)
         if kind == _METADATA:
             self.metadata_asked += 1
             return self._metadata(body, version)

@@ -16,7 +16,7 @@ from shared.connectors.http_auth import Basic, Bearer, OAuth2
 from shared.connectors.webhook import SPEC, Options, Signing
 from shared.contracts import signing
 from shared.contracts.documents import Destination
-from shared.contracts.secrets import SCHEME, UnknownSecretError
+from shared.contracts.secrets import SCHEME, UnknownSecretError, secret_text
 
 
 class Webhook:
@@ -85,7 +85,7 @@ class Webhook:
             case Bearer(token=token):
                 headers["Authorization"] = bearer(header_text(self._secrets, token))
             case Basic(username=username, password=password):
-                headers["Authorization"] = basic(username, self._secrets.get(password).strip())
+                headers["Authorization"] = basic(username, secret_text(self._secrets, password))
         return headers
 
     def _value(self, text: str) -> str:
@@ -101,7 +101,7 @@ class Webhook:
 
     def _key(self, reference: str) -> bytes:
         try:
-            return signing.key_of(self._secrets.get(reference))
+            return signing.key_of(secret_text(self._secrets, reference))
         except ValueError as error:
             raise BadSecretError(reference, str(error)) from None
 

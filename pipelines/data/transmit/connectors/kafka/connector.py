@@ -13,6 +13,7 @@ from pipelines.data.transmit.events import Event, attributes_of, partition_key
 from shared.connectors.kafka import SPEC, Options, servers
 from shared.contracts.documents import Destination
 from shared.contracts.headers import attribute_header
+from shared.contracts.secrets import secret_text
 
 IDLE_SECONDS: Final = 300.0
 """Seconds after which an unused producer is closed, as after a change of a document or password."""
@@ -79,7 +80,7 @@ class Kafka:
             ca=options.ca,
             mechanism=sasl.mechanism if sasl else None,
             username=sasl.username if sasl else None,
-            password=self._context.secrets.get(sasl.password) if sasl else None,
+            password=secret_text(self._context.secrets, sasl.password) if sasl else None,
         )
 
     def _held_by(self, tenant: str) -> int:
