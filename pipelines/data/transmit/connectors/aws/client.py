@@ -17,6 +17,7 @@ from botocore.credentials import Credentials
 
 from pipelines.data.transmit.connectors.base import LARGE_BYTES, Answer
 from pipelines.data.transmit.connectors.http.client import HttpRequest, HttpResponse
+from shared.contracts.reasons import ConnectionFailure
 
 _THROTTLED: Final = re.compile("Throttl|SlowDown|LimitExceeded|ProvisionedThroughputExceeded|TooManyRequests")
 _STATUSES: Final[Mapping[str, int]] = {
@@ -62,7 +63,12 @@ class Signer:
 
 
 def failure(response: HttpResponse, code: str) -> Answer:
-    """The answer for a failed request, by AWS's error code (such as `SlowDown`) or else by its status."""
+    """The answer for a failed request, by AWS's error code (such as `SlowDown`) or else by its status.
+
+    AWS answers 400 to what it throttles, and to what came too slowly: without the code it says too little.
+    """
+    if response.status == 400 and response.cut_off and not code:
+        return Answer(error=f"{ConnectionFailure.OTHER}: the answer broke off before AWS's error code")
     answer = response.answer(code)
     return dataclasses.replace(answer, status=status_of(code) or response.status)
 
