@@ -41,6 +41,8 @@ def compile_expression(text: str) -> Node:
         raise ExpressionError(_TOO_DEEP) from error
     except exceptions.JMESPathError as error:
         raise ExpressionError("is empty; `data` alone would pass the event's data on") from error
+    except ValueError as error:  # of `int`, which reads 4,300 digits at most
+        raise ExpressionError("has a number with too many digits; make it shorter") from error
     for fault in _faults(tree, text):
         raise ExpressionError(fault)
     return tree

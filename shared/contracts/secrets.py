@@ -31,6 +31,15 @@ class Secrets(Protocol):
         ...
 
 
+def secret_text(secrets: Secrets, reference: str) -> str:
+    """A secret without white space around it: a file that one was made of ends in a line break.
+
+    Raises:
+        UnknownSecretError: if it does not exist or is not loaded.
+    """
+    return secrets.get(reference).strip()
+
+
 def secret_name(reference: str) -> str | None:
     """The name in `secret://name`; None for any other text."""
     name = reference.removeprefix(SCHEME)

@@ -20,7 +20,9 @@ _BATCH: Final = 20
 
 _MOST_BYTES: Final = 1024 * 1024
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
-_MISSING: Final = "ResourceNotFoundException"
+_MISSING: Final = frozenset({"ResourceNotFoundException", "InvalidRequestException"})
+"""Errors of secrets that are not there. The second one is that of a secret that was deleted and may still be
+restored: a read that names no version has no other reason for it."""
 
 
 def store_for(side: str, path: Path | None) -> SecretStore:
@@ -119,7 +121,7 @@ class SecretsManager:
             yield item["Name"].removeprefix(self._prefix), _text(item)
         for item in answer.get("Errors", ()):
             name = item["SecretId"].removeprefix(self._prefix)
-            if item["ErrorCode"] == _MISSING:
+            if item["ErrorCode"] in _MISSING:
                 yield name, None
             else:
                 _log.warning(

@@ -87,6 +87,14 @@ class SecretTable:
         with self._changed:
             return self._changed.wait_for(lambda: self._wanted <= self._asked, seconds)
 
+    def wait_for(self, names: Iterable[str], seconds: float) -> bool:
+        """Block until these were read, or the store failed to; False if that takes longer."""
+        some = frozenset(names)
+        with self._changed:
+            return self._changed.wait_for(
+                lambda: all(name in self._answered or name in self._asked for name in some), seconds
+            )
+
     def get(self, reference: str) -> str:
         """The value of `secret://name`, from memory.
 
@@ -138,12 +146,14 @@ class SecretTable:
         return self._asked_for(wanted, self._refresh_seconds)
 
     def _take(self, found: Mapping[str, str | None]) -> None:
-        self._answered |= dict.fromkeys(found, self._rounds)
         for name, value in found.items():
             if value is None:
                 self._values.pop(name, None)
             else:
                 self._values[name] = value
+        with self._changed:
+            self._answered |= dict.fromkeys(found, self._rounds)
+            self._changed.notify_all()
 
     def _asked_for(self, names: frozenset[str], pause: float) -> float:
         with self._changed:

@@ -1,5 +1,6 @@
 """Secrets from Secrets Manager, through a real socket."""
 
+import json
 from collections.abc import Iterator
 from itertools import chain
 from typing import Any
@@ -10,6 +11,7 @@ from shared.contracts.secrets import UnknownSecretError
 from shared.runtime.secret_stores import SecretsManager
 from shared.runtime.secrets import SecretStoreError, SecretTable
 from tests.harness.local_aws import REGION, client, local_aws
+from tests.harness.scripted_server import Loop, Server, reply
 from tests.harness.waiting import free_port
 
 
@@ -52,6 +54,33 @@ def test_a_rotated_secret_and_a_deleted_one(manager: Any) -> None:
     manager.put_secret_value(SecretId="hifi/blue/a", SecretString="new")
     manager.delete_secret(SecretId="hifi/blue/b", ForceDeleteWithoutRecovery=True)
     assert list(store.fetch(["a", "b"])) == [{"a": "new", "b": None}]
+
+
+def test_a_secret_that_was_deleted_and_may_still_be_restored_is_in_force_no_more(manager: Any) -> None:
+    """AWS keeps one for 7 to 30 days, unless it is deleted without recovery."""
+    for name in ("a", "b"):
+        manager.create_secret(Name=f"hifi/blue/{name}", SecretString="old")
+    manager.delete_secret(SecretId="hifi/blue/b", RecoveryWindowInDays=7)
+    store = SecretsManager("blue")
+    assert list(store.fetch(["a", "b"])) == [{"a": "old", "b": None}]
+    manager.restore_secret(SecretId="hifi/blue/b")
+    assert list(store.fetch(["a", "b"])) == [{"a": "old", "b": "old"}]
+
+
+@pytest.mark.parametrize("code", ["DecryptionFailure", "AccessDeniedException", "InternalServiceError"])
+def test_a_secret_that_cannot_be_read_now_is_not_missing(
+    manager: Any, monkeypatch: pytest.MonkeyPatch, code: str
+) -> None:
+    """Of these moto gives none."""
+    loop = Loop()
+    server = Server(loop)
+    values = [{"Name": "hifi/blue/a", "SecretString": "1"}]
+    errors = [{"SecretId": "hifi/blue/b", "ErrorCode": code, "Message": "no"}]
+    server.answer("/", reply(200, body=json.dumps({"SecretValues": values, "Errors": errors})))
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.port}")
+    assert list(SecretsManager("blue").fetch(["a", "b"])) == [{"a": "1"}]
+    server.close()
+    loop.close()
 
 
 def test_a_secret_is_there_as_soon_as_a_document_names_it(manager: Any) -> None:

@@ -61,6 +61,10 @@ _COMPUTING: Final = 4
 _NEWEST_SECONDS: Final = 2.0
 """How long to wait for the newest documents before events without a pipe are put off."""
 
+_SECRETS_SECONDS: Final = 2.0
+"""How long new documents wait for their secrets. So long others wait for theirs to come into force, and no
+heartbeat is sent: a fifth of the time for which one counts."""
+
 _CONNECTIONS: Final = 5
 """Most connections of a request: S3 writes four objects at once, one of them in two parts."""
 
@@ -100,6 +104,9 @@ class Worker:
             DedupWindow(int(settings.memory_seconds * 1000), settings.memory_entries), wall_clock
         )
         self._secrets = SecretTable(store_for(settings.side, settings.secrets)).start()
+        self._named = frozenset[str]()
+        """The secrets that documents name."""
+
         self._beats = HeartbeatWriter(
             settings.bootstrap,
             node="transmit",
@@ -160,16 +167,20 @@ class Worker:
         await self._resolver.close()
 
     def _learn(self, catalogue: Catalogue) -> None:
-        """Request the secrets of new documents and import their connectors before they come into force.
+        """Read the secrets of new documents and import their connectors before they come into force.
 
-        Runs on the table's thread: importing for the first s3 or kinesis destination takes up to a second.
+        Runs on the table's thread: importing for the first s3 or kinesis destination takes up to a second. A
+        store that hangs delays documents that name new secrets, and no others.
         """
-        self._secrets.want(named_secrets(entry.document for entry in catalogue.entries.values()))
+        former, self._named = self._named, named_secrets(e.document for e in catalogue.entries.values())
+        self._secrets.want(self._named)
         for name in {destination.connector for destination in catalogue.destinations.values()}:
             try:
                 CONNECTORS.get(name)
             except Exception:  # its pipes say so, and are tried again; others are not affected
                 _log.exception("connector cannot be loaded", extra={"connector": name})
+        if not self._secrets.wait_for(self._named - former, _SECRETS_SECONDS):
+            _log.warning("secrets of new documents not read yet: events that need one are retried later")
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Deliver the rows of one task; yields rows as events are settled."""

@@ -133,14 +133,14 @@ class Conformance:
 
     def test_a_secret_that_is_missing_means_later_and_nothing_is_sent(self, far: Far, rig: Rig) -> None:
         for reference in far.secrets:
-            rig.secrets.values = {name: text for name, text in far.secrets.items() if name != reference}
+            rig.secrets.values = {name: text for name, text in kept(far).items() if name != reference}
             rows = send(rig)
             assert ends(rows) == dict.fromkeys(ALL, "retry")
             assert {text.partition(";")[0] for text in reasons(rows)} == {
                 f"secret_missing: there is no {reference}"
             }
         assert not far.secrets or far.requests() == 0
-        rig.secrets.values = dict(far.secrets)
+        rig.secrets.values = kept(far)
         assert ends(send(rig)) == dict.fromkeys(ALL, "delivered")
 
     def test_no_secret_is_in_any_output(self, far: Far, rig: Rig, silent: Silent) -> None:
@@ -180,9 +180,14 @@ class Conformance:
 def opened(far: Far, egress: EgressPolicy) -> Rig:
     """A worker with a pipe `p1` to the far side, and its secrets."""
     rig = Rig(egress)
-    rig.secrets.values = dict(far.secrets)
+    rig.secrets.values = kept(far)
     lead(rig, far, "p1")
     return rig
+
+
+def kept(far: Far) -> dict[str, str]:
+    """The far side's secrets as their owners keep them: made of files, which end in a line break."""
+    return {reference: f"{text}\r\n" for reference, text in far.secrets.items()}
 
 
 def lead(rig: Rig, far: Far, name: str, port: int | None = None, **fields: object) -> None:

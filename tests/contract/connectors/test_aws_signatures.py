@@ -51,7 +51,7 @@ def test_a_signature_is_right_with_the_right_key_and_wrong_with_another(
     }
     rig.lead("p1", connector, options | access)
     try:
-        rig.secrets.values = {"secret://t/aws": key[1]}
+        rig.secrets.values = {"secret://t/aws": f"{key[1]}\n"}
         right = send(rig)
         rig.secrets.values = {"secret://t/aws": "another"}
         wrong = send(rig)

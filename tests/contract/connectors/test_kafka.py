@@ -4,16 +4,16 @@ import asyncio
 import random
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any, ClassVar
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 from confluent_kafka.cimpl import NewTopic
 
 from pipelines.data.transmit.connectors.kafka import cluster as clusters
-from pipelines.data.transmit.connectors.kafka.client import Client
+from pipelines.data.transmit.connectors.kafka.access import Access, producer_config
 from scripts.local.kafka.cluster import Cluster
 from scripts.local.side import REACH
 from shared.contracts.egress_policy import EgressPolicy
@@ -177,8 +177,12 @@ def test_a_record_that_got_no_answer_alone_is_not_taken_for_too_large(
     far: KafkaTopic, rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The refusal was of a batch, which may have had other requests' records."""
-    nowhere = Client({"bootstrap.servers": "127.0.0.1:1", "log_level": 0})
-    monkeypatch.setattr(clusters.KafkaCluster, "_alone", lambda _: nowhere)
+
+    def config(access: Access, on_error: Callable[[KafkaError], None]) -> dict[str, Any]:
+        alone = {"bootstrap.servers": "127.0.0.1:1"} if access.batch_records else {}
+        return producer_config(access, on_error) | alone
+
+    monkeypatch.setattr(clusters, "producer_config", config)
     noise = random.Random(1).randbytes(LARGEST).hex().encode()
     rows = rig.deliver(flat_batch([row(1, value=b'"' + noise + b'"')]), deadline=5)
     assert ends(rows) == {"e1": "retry"}

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 from pipelines.data.transmit.events import Event
 from shared.connectors.spec import ConnectorSpec
@@ -15,6 +15,9 @@ from shared.runtime.clock import Clock
 if TYPE_CHECKING:
     import aiohttp  # answers are made without it
     from aiohttp.abc import AbstractResolver
+
+LARGE_BYTES: Final = 128 * 1024
+"""Bytes from which a connector hashes on a thread: hashing then takes longer than handing it over."""
 
 O = TypeVar("O")  # noqa: E741 a connector's Options
 O_contra = TypeVar("O_contra", contravariant=True)

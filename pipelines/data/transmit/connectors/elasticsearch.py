@@ -22,7 +22,7 @@ from pipelines.data.transmit.events import Event
 from shared.connectors.elasticsearch import SPEC, Options
 from shared.contracts.documents import Destination
 from shared.contracts.reasons import EXISTS
-from shared.contracts.secrets import Secrets
+from shared.contracts.secrets import Secrets, secret_text
 
 _ITEM_BYTES: Final = 256
 """Generous size of the response for one event; `filter_path` leaves out what is not needed."""
@@ -129,7 +129,7 @@ def _authorization(options: Options, secrets: Secrets) -> dict[str, str]:
     if options.api_key is not None:
         return {"Authorization": f"ApiKey {header_text(secrets, options.api_key)}"}
     if options.username is not None and options.password is not None:
-        return {"Authorization": basic(options.username, secrets.get(options.password).strip())}
+        return {"Authorization": basic(options.username, secret_text(secrets, options.password))}
     return {}
 
 

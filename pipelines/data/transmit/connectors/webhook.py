@@ -3,9 +3,10 @@
 import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
-from pipelines.data.transmit.connectors.base import Answer, ConnectorContext, ConnectorType
+from pipelines.data.transmit.connectors.base import LARGE_BYTES, Answer, ConnectorContext, ConnectorType
 from pipelines.data.transmit.connectors.http.client import HttpRequest, HttpResponse, send_for_status
 from pipelines.data.transmit.connectors.http.credentials import BadSecretError, basic, bearer, header_text
 from pipelines.data.transmit.connectors.http.formats import Content, content
@@ -15,7 +16,7 @@ from shared.connectors.http_auth import Basic, Bearer, OAuth2
 from shared.connectors.webhook import SPEC, Options, Signing
 from shared.contracts import signing
 from shared.contracts.documents import Destination
-from shared.contracts.secrets import SCHEME, UnknownSecretError
+from shared.contracts.secrets import SCHEME, UnknownSecretError, secret_text
 
 
 class Webhook:
@@ -25,6 +26,7 @@ class Webhook:
         self._session = context.session
         self._secrets = context.secrets
         self._clock = context.clock
+        self._threads = context.threads
         self._tokens = TokenCache(context.session, context.secrets, context.clock)
 
     async def send(
@@ -42,7 +44,9 @@ class Webhook:
         until = loop.time() + seconds
         found = content(options.format, events)
         try:
-            headers = self._headers(options, events, found)
+            headers = self._headers(options, found)
+            if options.signing:
+                headers |= await self._signature(options.signing, events, found.body)
             token = await self._token(options, seconds)
             response = await self._post(options, found, headers | token, until - loop.time())
             if (
@@ -74,28 +78,30 @@ class Webhook:
         async with asyncio.timeout(seconds):
             return {"Authorization": bearer(await self._tokens.get(options.auth))}
 
-    def _headers(self, options: Options, events: Sequence[Event], found: Content) -> dict[str, str]:
+    def _headers(self, options: Options, found: Content) -> dict[str, str]:
         headers = {name: self._value(text) for name, text in options.headers.items()}
         headers["Content-Type"] = found.content_type
         match options.auth:
             case Bearer(token=token):
                 headers["Authorization"] = bearer(header_text(self._secrets, token))
             case Basic(username=username, password=password):
-                headers["Authorization"] = basic(username, self._secrets.get(password).strip())
-        if options.signing:
-            headers |= self._signature(options.signing, events, found.body)
+                headers["Authorization"] = basic(username, secret_text(self._secrets, password))
         return headers
 
     def _value(self, text: str) -> str:
         return header_text(self._secrets, text) if text.startswith(SCHEME) else text
 
-    def _signature(self, how: Signing, events: Sequence[Event], body: bytes) -> dict[str, str]:
+    async def _signature(self, how: Signing, events: Sequence[Event], body: bytes) -> dict[str, str]:
+        """The headers that sign a request; each key hashes the body, on a thread if that takes long."""
         keys = [self._key(reference) for reference in how.keys]
-        return signing.signed(keys, message_id(events), self._clock() // 1000, body)
+        sign = partial(signing.signed, keys, message_id(events), self._clock() // 1000, body)
+        if len(keys) * len(body) < LARGE_BYTES:
+            return sign()
+        return await asyncio.get_running_loop().run_in_executor(self._threads, sign)
 
     def _key(self, reference: str) -> bytes:
         try:
-            return signing.key_of(self._secrets.get(reference))
+            return signing.key_of(secret_text(self._secrets, reference))
         except ValueError as error:
             raise BadSecretError(reference, str(error)) from None
 

@@ -163,6 +163,26 @@ def test_a_new_secret_does_not_wait_for_the_rest_of_the_round(store: Store, secr
     assert "b" in store.orders[1][:2]
 
 
+def test_waiting_for_a_secret_ends_when_it_was_read_before_the_rest_of_the_round(
+    store: Store, secrets: SecretTable
+) -> None:
+    store.let = threading.Semaphore(1)
+    secrets.want(["a", "b"])
+    assert secrets.wait_for({"a"}, SECONDS)
+    assert secrets.get("secret://a") == VALUE
+    assert not secrets.wait_for({"a", "b"}, 0.01)
+    store.let.release()
+    assert secrets.wait_for({"b"}, SECONDS)
+
+
+def test_waiting_for_a_secret_ends_when_the_store_fails(secrets: SecretTable, store: Store) -> None:
+    store.error = SecretStoreError("silent")
+    secrets.want(["a"])
+    assert secrets.wait_for({"a"}, SECONDS)
+    with pytest.raises(UnknownSecretError):
+        secrets.get("secret://a")
+
+
 def test_of_many_missing_secrets_the_log_names_a_few(
     secrets: SecretTable, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -58,6 +58,8 @@ def data(transform: str, value: bytes) -> str:
         ("(" * 5_000 + "data" + ")" * 3_000, "nested deeper"),
         ("!" * 200 + "data", "nested deeper"),
         ("x" * 8_193, "longer than 8192"),
+        (f"data[{'1' * 4_301}]", "a number with too many digits"),
+        (f"data[-{'1' * 4_301}:]", "a number with too many digits"),
     ],
 )
 def test_an_expression_that_cannot_work_is_refused_with_its_place(text: str, said: str) -> None:

@@ -15,11 +15,9 @@ from botocore.auth import S3SigV4Auth, SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from pipelines.data.transmit.connectors.base import Answer
+from pipelines.data.transmit.connectors.base import LARGE_BYTES, Answer
 from pipelines.data.transmit.connectors.http.client import HttpRequest, HttpResponse
-
-_LARGE: Final = 128 * 1024
-"""Bytes from which a body is hashed on a thread: hashing then takes longer than handing it over."""
+from shared.contracts.reasons import ConnectionFailure
 
 _THROTTLED: Final = re.compile("Throttl|SlowDown|LimitExceeded|ProvisionedThroughputExceeded|TooManyRequests")
 _STATUSES: Final[Mapping[str, int]] = {
@@ -49,7 +47,7 @@ class Signer:
 
     async def signed(self, request: HttpRequest, threads: Executor) -> HttpRequest:
         """The request with a version 4 signature; large bodies are hashed on a thread, 8 ms per MiB."""
-        if len(request.body) < _LARGE:
+        if len(request.body) < LARGE_BYTES:
             return self.sign(request)
         return await asyncio.get_running_loop().run_in_executor(threads, self.sign, request)
 
@@ -65,7 +63,12 @@ class Signer:
 
 
 def failure(response: HttpResponse, code: str) -> Answer:
-    """The answer for a failed request, by AWS's error code (such as `SlowDown`) or else by its status."""
+    """The answer for a failed request, by AWS's error code (such as `SlowDown`) or else by its status.
+
+    AWS answers 400 to what it throttles, and to what came too slowly: without the code it says too little.
+    """
+    if response.status == 400 and response.cut_off and not code:
+        return Answer(error=f"{ConnectionFailure.OTHER}: the answer broke off before AWS's error code")
     answer = response.answer(code)
     return dataclasses.replace(answer, status=status_of(code) or response.status)
 

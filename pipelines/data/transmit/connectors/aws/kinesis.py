@@ -21,7 +21,7 @@ from pipelines.data.transmit.connectors.http.client import (
 from pipelines.data.transmit.events import Event, attributes_of, partition_key
 from shared.connectors.kinesis import SPEC, Options
 from shared.contracts.documents import Destination
-from shared.contracts.secrets import Secrets
+from shared.contracts.secrets import Secrets, secret_text
 from shared.transformation.event_content import structured
 
 RECORD_BYTES: Final = 1024 * 1024
@@ -81,7 +81,7 @@ class Kinesis:
         self, destination: Destination, options: Options, events: Sequence[Event], seconds: float
     ) -> Sequence[Answer]:
         """One request."""
-        secret = self._secrets.get(options.secret_access_key)
+        secret = secret_text(self._secrets, options.secret_access_key)
         signer = Signer("kinesis", options.region, options.access_key_id, secret)
         records = [record(event) for event in events]
         fit = [each for each in records if each.size <= RECORD_BYTES]

@@ -17,7 +17,7 @@ from pipelines.data.transmit.connectors.http.formats import line
 from pipelines.data.transmit.events import Event
 from shared.connectors.s3 import SPEC, Options
 from shared.contracts.documents import Destination
-from shared.contracts.secrets import Secrets
+from shared.contracts.secrets import Secrets, secret_text
 
 _LEVEL: Final = 6
 _SMALL: Final = 32 * 1024
@@ -42,7 +42,7 @@ class S3:
     ) -> Sequence[Answer]:
         """Write an object for each minute, some in parallel."""
         until = asyncio.get_running_loop().time() + seconds
-        secret = self._secrets.get(options.secret_access_key)
+        secret = secret_text(self._secrets, options.secret_access_key)
         signer = Signer("s3", options.region, options.access_key_id, secret)
         minutes: dict[int, list[Event]] = defaultdict(list)
         for event in events:

@@ -56,6 +56,9 @@ class HttpResponse:
     body: bytes
     """As much of it as was asked for, and as came in time."""
 
+    cut_off: bool = False
+    """Whether more of the body was to come."""
+
     @property
     def ok(self) -> bool:
         """Whether the status is a success."""
@@ -92,8 +95,8 @@ async def send_for_status(
                 request.method, request.url, data=request.body, headers=request.headers, allow_redirects=False
             ) as response,
         ):
-            found = HttpResponse(response.status, response.headers, b"")
-            found = HttpResponse(response.status, response.headers, await _drained(response))
+            found = HttpResponse(response.status, response.headers, b"", cut_off=True)
+            found = await _drained(response)
     except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
         return found or no_response(error, request.option, seconds)
     except asyncio.CancelledError:  # without the status the events would be sent again
@@ -105,17 +108,20 @@ async def send_for_status(
 async def send_for_body(
     session: aiohttp.ClientSession, request: HttpRequest, seconds: float, most_bytes: int = RESPONSE_BYTES
 ) -> HttpResponse | Answer:
-    """Send once for the body as well as the status: a body that does not come in time is not a response.
+    """Send once for the body as well as the status: a success without its whole body is not a response.
+
+    An error is one by its status, once that is known, whatever happens to the body or this call.
 
     Args:
         session: a guarded one; no redirect is followed.
         request: its URL is sent as it is written.
         seconds: for connect, send and read together.
-        most_bytes: more of the response's body is not read.
+        most_bytes: more of a success's body is not read.
 
     Returns:
         The response, or why there is none.
     """
+    failed: HttpResponse | None = None
     try:
         async with (
             asyncio.timeout(seconds),
@@ -127,9 +133,17 @@ async def send_for_body(
                 allow_redirects=False,
             ) as response,
         ):
-            return HttpResponse(response.status, response.headers, await _read(response, most_bytes))
+            found = HttpResponse(response.status, response.headers, b"", cut_off=True)
+            if found.ok:
+                return HttpResponse(response.status, response.headers, await _read(response, most_bytes))
+            failed = found
+            failed = await _drained(response)
     except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
-        return no_response(error, request.option, seconds)
+        return failed or no_response(error, request.option, seconds)
+    except asyncio.CancelledError:  # without the status the events would be sent again
+        if failed is None:
+            raise
+    return failed
 
 
 def answers_by_item(
@@ -196,18 +210,18 @@ def error_code(text: object) -> str:
     return text if isinstance(text, str) and _ERROR_CODE.fullmatch(text) else ""
 
 
-async def _drained(response: aiohttp.ClientResponse) -> bytes:
+async def _drained(response: aiohttp.ClientResponse) -> HttpResponse:
     """Read a short response to its end, so that its connection can be used again; drop any other."""
     parts: list[bytes] = []
     left = RESPONSE_BYTES
-    with suppress(TimeoutError):
+    with suppress(TimeoutError, aiohttp.ClientError, OSError):
         async with asyncio.timeout(DRAIN_SECONDS):
             while left > 0 and not response.content.at_eof():
                 parts.append(await response.content.read(left))
                 left -= len(parts[-1])
-    if not response.content.at_eof():
+    if cut_off := not response.content.at_eof():
         response.close()
-    return b"".join(parts)
+    return HttpResponse(response.status, response.headers, b"".join(parts), cut_off)
 
 
 async def _read(response: aiohttp.ClientResponse, most: int) -> bytes:

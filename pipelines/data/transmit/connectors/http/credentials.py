@@ -6,7 +6,7 @@ from typing import Final
 from urllib.parse import quote_plus
 
 from shared.connectors.http_auth import OAuth2
-from shared.contracts.secrets import Secrets
+from shared.contracts.secrets import Secrets, secret_text
 
 _HEADER_TEXT: Final = re.compile(r"[\t\x20-\x7e]+")
 
@@ -25,7 +25,7 @@ def header_text(secrets: Secrets, reference: str) -> str:
         UnknownSecretError: if it does not exist.
         BadSecretError: if it is not valid in a header.
     """
-    value = secrets.get(reference).strip()
+    value = secret_text(secrets, reference)
     if not _HEADER_TEXT.fullmatch(value):
         raise BadSecretError(reference, "is empty, or holds a line break or a character outside ASCII")
     return value

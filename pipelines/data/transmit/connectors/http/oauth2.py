@@ -13,7 +13,7 @@ from pipelines.data.transmit.connectors.http.client import HttpRequest, HttpResp
 from pipelines.data.transmit.connectors.http.credentials import client
 from shared.connectors.http_auth import OAuth2
 from shared.contracts.http_statuses import RETRYABLE
-from shared.contracts.secrets import Secrets
+from shared.contracts.secrets import Secrets, secret_text
 from shared.runtime.clock import Clock
 
 ASK_SECONDS: Final = 8.0
@@ -109,7 +109,7 @@ class TokenCache:
             self._tokens[auth] = task.result()
 
     async def _grant(self, auth: OAuth2) -> _Token:
-        form, headers = request(auth, self._secrets.get(auth.client_secret))
+        form, headers = request(auth, secret_text(self._secrets, auth.client_secret))
         asked_ms = self._clock()
         sent = HttpRequest(url=auth.token_url, headers=headers, body=form, option="auth.token_url")
         found = await send_for_status(self._session, sent, ASK_SECONDS)
@@ -123,9 +123,9 @@ def request(auth: OAuth2, secret: str) -> tuple[bytes, dict[str, str]]:
     form = {"grant_type": "client_credentials", "scope": auth.scope, "audience": auth.audience}
     headers = dict(_HEADERS)
     if auth.credentials == "body":
-        form |= {"client_id": auth.client_id, "client_secret": secret.strip()}
+        form |= {"client_id": auth.client_id, "client_secret": secret}
     else:
-        headers["Authorization"] = client(auth, secret.strip())
+        headers["Authorization"] = client(auth, secret)
     return urlencode({name: text for name, text in form.items() if text}).encode(), headers
 
 

@@ -27,6 +27,8 @@ class Access:
     mechanism: str | None
     username: str | None
     password: str | None = field(repr=False)
+    batch_records: int | None = None
+    """Most records in a batch; None leaves that to the client library."""
 
 
 def producer_config(access: Access, on_error: Callable[[KafkaError], None]) -> dict[str, Any]:
@@ -56,6 +58,8 @@ def producer_config(access: Access, on_error: Callable[[KafkaError], None]) -> d
         "error_cb": on_error,
         "log_level": 2,  # its log lines concern customers' servers, and contain addresses
     }
+    if access.batch_records is not None:
+        config["batch.num.messages"] = access.batch_records
     if access.ca is not None:
         config["ssl.ca.pem"] = access.ca
     if access.mechanism is not None:

@@ -1,4 +1,4 @@
-"""Customers' Kafka clusters: one librdkafka producer for each, with checks of the addresses it dials.
+"""Customers' Kafka clusters: a librdkafka producer of one, with checks of the addresses it dials.
 
 librdkafka resolves names and opens connections itself. So before it sends an event, hifi checks the addresses
 of the bootstrap servers and of all brokers that the cluster names, and the latter again every minute. It
@@ -28,7 +28,7 @@ from pipelines.data.transmit.connectors.kafka.brokers import (
     check_brokers,
 )
 from pipelines.data.transmit.connectors.kafka.client import Client, Listing, Outcomes, Record
-from pipelines.data.transmit.connectors.kafka.errors import DENIED, TOO_LARGE, answer_of, failure_of
+from pipelines.data.transmit.connectors.kafka.errors import DENIED, answer_of, failure_of
 from pipelines.data.transmit.connectors.kafka.threads import TenantThreads
 from shared.connectors.kafka import Server
 from shared.contracts.egress_policy import EgressPolicy
@@ -56,7 +56,6 @@ class KafkaCluster:
         self._threads = threads
         self._turns = asyncio.Semaphore(1), threads.turns(access.tenant)
         self._client: Client | None = None
-        self._single: Client | None = None
         self._opening = asyncio.Lock()
         self._looked = 0.0
         self._topics: set[str] = set()
@@ -70,13 +69,15 @@ class KafkaCluster:
         self._denied: KafkaError | None = None
         self._down: KafkaError | None = None
         self._looking: asyncio.Task[None] | None = None
-        self.used = 0.0
-        """When it was last used, on the loop's clock."""
+        self._sends = 0
+        """Calls under way."""
+
+        self._used = 0.0
 
     @property
-    def tenant(self) -> str:
-        """To which it belongs."""
-        return self._access.tenant
+    def access(self) -> Access:
+        """To which cluster, and how."""
+        return self._access
 
     @property
     def topics(self) -> int:
@@ -86,25 +87,37 @@ class KafkaCluster:
     async def send(self, topic: str, records: Sequence[Record], seconds: float) -> Sequence[Answer]:
         """Write records with acks=all; gives an answer for each."""
         loop = asyncio.get_running_loop()
-        self.used, until = loop.time(), loop.time() + seconds
+        self._sends += 1
+        try:
+            return await self._send(topic, records, loop.time() + seconds)
+        finally:
+            self._sends -= 1
+            self._used = loop.time()
+
+    def is_idle_since(self, seconds: float) -> bool:
+        """Whether it was not used since a time on the loop's clock."""
+        return not self._sends and self._used <= seconds
+
+    async def _send(self, topic: str, records: Sequence[Record], until: float) -> Sequence[Answer]:
         try:
             async with asyncio.timeout_at(until):
                 client = await self._open(topic)
         except (OSError, KafkaException, NeedsTlsError, TooManyBrokersError) as error:
             return [self._failure(error)] * len(records)
-        self._look_again(client, topic)
+        self.look_again(topic)
         if self._refused is not None:
             return [self._refused] * len(records)
         answers = self._answers(await client.write(topic, records, until))
-        large = [at for at, answer in answers.items() if answer.status == TOO_LARGE]
-        if large:
-            for at in large:  # of one that is not answered alone, only its batch is known to be too large
-                del answers[at]
-            if client is self._client:
-                alone = await self._alone().write(topic, [records[at] for at in large], until)
-                answers |= {large[at]: answer for at, answer in self._answers(alone).items()}
         silence = self._silence()
         return [answers.get(at, silence) for at in range(len(records))]
+
+    def look_again(self, topic: str) -> None:
+        """Check the cluster's brokers again if a minute has passed; sending goes on meanwhile."""
+        loop = asyncio.get_running_loop()
+        due = loop.time() - self._looked > LOOK_SECONDS
+        if due and self._client is not None and not self._opening.locked() and self._looking is None:
+            self._looked = loop.time()
+            self._begin(self._second_look(self._client, topic))
 
     async def close(self) -> None:
         """Discard unwritten records; their callers have timed out already."""
@@ -151,12 +164,12 @@ class KafkaCluster:
             self._looking = None
 
     async def _drop(self) -> None:
-        """Destroy the clients on a thread, because that waits for their own threads."""
-        held = [client for client in (self._client, self._single) if client is not None]
-        self._client = self._single = None
+        """Destroy the client on a thread, because that waits for the client's own threads."""
+        client, self._client = self._client, None
         self._good = False
         self._topics.clear()
-        await asyncio.gather(*(self._threads.close(each.retire()) for each in held))
+        if client is not None:
+            await self._threads.close(client.retire())
 
     async def _first_look(self, topic: str, listing: asyncio.Future[Listing]) -> None:
         """A look that a caller waits for; without good brokers it destroys the client."""
@@ -215,14 +228,6 @@ class KafkaCluster:
             self._many = error.named
             raise
 
-    def _look_again(self, client: Client, topic: str) -> None:
-        """Check the cluster's brokers again from time to time while sending goes on."""
-        loop = asyncio.get_running_loop()
-        due = loop.time() - self._looked > LOOK_SECONDS
-        if due and not self._opening.locked() and self._looking is None:
-            self._looked = loop.time()
-            self._begin(self._second_look(client, topic))
-
     async def _second_look(self, client: Client, topic: str) -> None:
         try:
             await self._look(topic, await self._threads.start(self._turns, partial(self._query, topic)))
@@ -242,12 +247,6 @@ class KafkaCluster:
             at: Answer(status=200) if error is None else self._failure(error)
             for at, error in outcomes.items()
         }
-
-    def _alone(self) -> Client:
-        """A client with batches of one record: brokers do not say which record of a batch is too large."""
-        if self._single is None:
-            self._single = Client(producer_config(self._access, self._error) | {"batch.num.messages": 1})
-        return self._single
 
     def _error(self, error: KafkaError) -> None:
         """An error that concerns no single record; called by `poll`."""

@@ -2,24 +2,27 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from pipelines.data.transmit.connectors.base import Answer, ConnectorContext, ConnectorType
 from pipelines.data.transmit.connectors.kafka.access import Access
 from pipelines.data.transmit.connectors.kafka.client import Headers, Record
 from pipelines.data.transmit.connectors.kafka.cluster import KafkaCluster
+from pipelines.data.transmit.connectors.kafka.errors import TOO_LARGE
 from pipelines.data.transmit.connectors.kafka.threads import TenantThreads
 from pipelines.data.transmit.events import Event, attributes_of, partition_key
 from shared.connectors.kafka import SPEC, Options, servers
 from shared.contracts.documents import Destination
 from shared.contracts.headers import attribute_header
+from shared.contracts.secrets import secret_text
 
 IDLE_SECONDS: Final = 300.0
 """Seconds after which an unused producer is closed, as after a change of a document or password."""
 
 MOST_CLUSTERS: Final = 20
-"""Producers of a tenant: each has a thread and two file descriptors for each broker that its cluster names,
-in the process that sends for all tenants."""
+"""Producers of a tenant, and as many again that write records alone: each has a thread and two files for each
+broker that its cluster names, in the process that sends for all tenants."""
 
 MOST_TOPICS: Final = 1_000
 """Topics after which a cluster's producer is replaced: topics of deleted destinations are among them."""
@@ -43,6 +46,7 @@ class Kafka:
 
         self._threads = TenantThreads()
         self._closing: set[asyncio.Task[None]] = set()
+        self._timer: asyncio.TimerHandle | None = None
 
     @property
     def topics(self) -> int:
@@ -53,15 +57,33 @@ class Kafka:
         self, destination: Destination, options: Options, events: Sequence[Event], seconds: float
     ) -> Sequence[Answer]:
         """Write a record for each event; gives an answer for each."""
-        access = self._access(options, destination)
-        self._close_idle(access)
-        if access not in self._clusters and self._held_by(access.tenant) >= MOST_CLUSTERS:
-            return [_MANY] * len(events)
+        access, until = self._access(options, destination), asyncio.get_running_loop().time() + seconds
+        records = [record(event) for event in events]
+        answers = [*await self._write(access, options.topic, records, until)]
+        if large := [at for at, answer in enumerate(answers) if answer.status == TOO_LARGE]:
+            # Brokers do not say which record of a batch is too large, nor whether one is.
+            alone = [records[at] for at in large]
+            again = await self._write(replace(access, batch_records=1), options.topic, alone, until)
+            for at, answer in zip(large, again, strict=True):
+                answers[at] = answer
+        return answers
+
+    async def _write(
+        self, access: Access, topic: str, records: Sequence[Record], until: float
+    ) -> Sequence[Answer]:
+        """Write records with the producer of an access, until a time on the loop's clock."""
+        if access not in self._clusters and self._held_like(access) >= MOST_CLUSTERS:
+            return [_MANY] * len(records)
+        self._close_idle_later()
         cluster = self._cluster(access)
-        return await cluster.send(options.topic, [record(event) for event in events], seconds)
+        if (single := self._clusters.get(replace(access, batch_records=1))) is not None:
+            single.look_again(topic)  # its cluster may name more brokers also while it is not used
+        return await cluster.send(topic, records, until - asyncio.get_running_loop().time())
 
     async def close(self) -> None:
         """Close all producers and threads."""
+        if self._timer is not None:
+            self._timer.cancel()
         held = [*self._clusters.values(), *self._replaced]
         await asyncio.gather(*(cluster.close() for cluster in held), *self._closing)
         self._clusters.clear()
@@ -79,12 +101,13 @@ class Kafka:
             ca=options.ca,
             mechanism=sasl.mechanism if sasl else None,
             username=sasl.username if sasl else None,
-            password=self._context.secrets.get(sasl.password) if sasl else None,
+            password=secret_text(self._context.secrets, sasl.password) if sasl else None,
         )
 
-    def _held_by(self, tenant: str) -> int:
-        """How many producers a tenant has, those that were replaced included."""
-        return sum(each.tenant == tenant for each in (*self._clusters.values(), *self._replaced))
+    def _held_like(self, access: Access) -> int:
+        """How many producers of that kind its tenant has, those that were replaced included."""
+        held = (each.access for each in (*self._clusters.values(), *self._replaced))
+        return sum((e.tenant, e.batch_records) == (access.tenant, access.batch_records) for e in held)
 
     def _cluster(self, access: Access) -> KafkaCluster:
         if access in self._clusters and self._clusters[access].topics >= self._most_topics:
@@ -95,19 +118,23 @@ class Kafka:
             )
         return self._clusters[access]
 
-    def _close_idle(self, access: Access) -> None:
-        """Close what was not used for a while, but for the cluster that is needed now."""
-        loop = asyncio.get_running_loop()
+    def _close_idle_later(self) -> None:
+        """Close what is not used for a while, also if nothing is sent until then."""
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(IDLE_SECONDS / 10, self._close_idle)
+
+    def _close_idle(self) -> None:
+        loop, self._timer = asyncio.get_running_loop(), None
         oldest = loop.time() - IDLE_SECONDS
-        idle = [
-            self._clusters.pop(a) for a, c in [*self._clusters.items()] if a != access and c.used < oldest
-        ]
-        idle += [each for each in self._replaced if each.used < oldest]
+        idle = [self._clusters.pop(a) for a, c in [*self._clusters.items()] if c.is_idle_since(oldest)]
+        idle += [each for each in self._replaced if each.is_idle_since(oldest)]
         self._replaced = [each for each in self._replaced if each not in idle]
         for each in idle:
             task = loop.create_task(each.close())
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
+        if self._clusters or self._replaced:
+            self._close_idle_later()
 
 
 def record(event: Event) -> Record:

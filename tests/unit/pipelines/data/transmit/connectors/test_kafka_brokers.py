@@ -11,6 +11,7 @@ import pytest
 
 from pipelines.data.transmit.connectors.base import Answer, ConnectorContext
 from pipelines.data.transmit.connectors.kafka import cluster as clusters
+from pipelines.data.transmit.connectors.kafka import connector
 from pipelines.data.transmit.connectors.kafka.connector import Kafka
 from shared.connectors.kafka import Options
 from shared.contracts.documents import Destination
@@ -102,5 +103,47 @@ def test_a_cluster_that_names_too_many_brokers_later_gets_no_more_events(
         answers = [await send()]
         while answers[-1] != REFUSED:
             answers.append(await send())
+
+    sending(cluster, work)
+
+
+def test_too_many_brokers_are_refused_also_where_the_records_of_a_large_batch_are_sent_alone(
+    cluster: ScriptedKafka,
+) -> None:
+    cluster.brokers, cluster.too_large, cluster.brokers_then = 1, True, MANY
+
+    async def work(send: Send) -> None:
+        assert await send() == REFUSED
+        assert await send() == REFUSED
+
+    sending(cluster, work)
+    assert cluster.named == {1, MANY}
+
+
+def test_what_sends_records_alone_is_looked_at_again_while_it_has_none(
+    cluster: ScriptedKafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.brokers, cluster.too_large = 1, True
+
+    async def work(send: Send) -> None:
+        assert await send() == Answer(status=413, detail="MSG_SIZE_TOO_LARGE")
+        monkeypatch.setattr(clusters, "LOOK_SECONDS", 0.0)
+        cluster.too_large, cluster.brokers_then = False, MANY
+        while MANY not in cluster.named:
+            assert await send() == GOOD
+
+    sending(cluster, work)
+
+
+def test_a_producer_that_is_not_used_is_closed_although_nothing_more_is_sent(
+    cluster: ScriptedKafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.brokers = 1
+
+    async def work(send: Send) -> None:
+        monkeypatch.setattr(connector, "IDLE_SECONDS", 0.1)
+        assert await send() == GOOD
+        await asyncio.to_thread(eventually, lambda: not cluster.connections, AMPLE)
+        assert await send() == GOOD
 
     sending(cluster, work)

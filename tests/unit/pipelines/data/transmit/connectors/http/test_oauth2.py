@@ -18,7 +18,7 @@ def reply(body: bytes, status: int = 200) -> HttpResponse:
 
 
 def test_credentials_travel_in_the_header_form_encoded_first() -> None:
-    form, headers = request(AUTH, "p:w%d\n")
+    form, headers = request(AUTH, "p:w%d")
     assert parse_qs(form.decode()) == {"grant_type": ["client_credentials"], "scope": ["x y"]}
     assert base64.b64decode(headers["Authorization"].removeprefix("Basic ")) == b"a+b:p%3Aw%25d"
 

@@ -1,0 +1,41 @@
+"""How hifi logs in to a customer's cluster."""
+
+import asyncio
+from typing import Any, cast
+
+import aiohttp
+
+from pipelines.data.transmit.connectors.base import Answer, ConnectorContext
+from pipelines.data.transmit.connectors.kafka.connector import Kafka
+from shared.connectors.kafka import Options, Sasl
+from shared.contracts.documents import Destination
+from shared.contracts.egress_policy import EgressPolicy
+from tests.contract.transmit_rig import Held
+from tests.harness.scripted_kafka import ScriptedKafka
+from tests.unit.pipelines.data.transmit.transmit_events import event
+
+
+def test_the_line_break_at_the_end_of_a_secret_is_not_in_the_password() -> None:
+    cluster, held = ScriptedKafka(), Held()
+    held.values = {"secret://acme/kafka": "pass word\n"}
+    sasl = Sasl(mechanism="PLAIN", username="hifi", password="secret://acme/kafka")
+    options = Options(bootstrap_servers=[f"127.0.0.1:{cluster.port}"], topic="orders", tls=False, sasl=sasl)
+
+    async def sent() -> Answer:
+        context = ConnectorContext(
+            session=cast(Any, None),
+            secrets=held,
+            egress=EgressPolicy(loopback=True),
+            resolver=aiohttp.ThreadedResolver(),
+            threads=cast(Any, None),
+            clock=lambda: 0,
+        )
+        kafka = Kafka(context)
+        destination = Destination(name="d", tenant="acme", connector="kafka")
+        (answer,) = await kafka.send(destination, options, [event()], 60)
+        await kafka.close()
+        return answer
+
+    assert asyncio.run(sent()) == Answer(status=200)
+    assert set(cluster.logins) == {("hifi", "pass word")}
+    cluster.close()
