@@ -140,6 +140,9 @@ def test_an_answer_that_this_browser_did_not_ask_for_signs_nobody_in(people: Peo
 
 @pytest.mark.proof
 def test_an_issuer_that_is_away_is_said_and_a_token_still_signs_in(people: People) -> None:
+    people.console.kill()  # it knows the issuer's description for a minute
+    people.console.restart()
+    eventually(people.console.ready, START_SECONDS)
     people.provider.away = True
     try:
         page = people.open_page(people.url("any", "sources"))
