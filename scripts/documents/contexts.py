@@ -1,8 +1,11 @@
 """The servers that a user has signed in to, in one file of their own."""
 
+import fcntl
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import mkstemp
 from typing import Final
 
 import msgspec
@@ -104,18 +107,46 @@ def read_contexts(file: Path) -> Contexts:
         raise ContextsError(f"{file} cannot be read: {error}", "correct it, or remove it") from error
 
 
-def write_contexts(file: Path, contexts: Contexts) -> None:
-    """Replace the file, which only its owner can read: it holds tokens.
+def change_contexts(file: Path, change: Callable[[Contexts], Contexts]) -> Contexts:
+    """Change the contexts as they are now, while no other command changes them; gives the changed ones.
 
     Raises:
-        ContextsError: if it cannot be written.
+        ContextsError: if the file cannot be read or written.
     """
-    part = file.with_name(f"{file.name}.part")
+    with _alone(file):
+        found = read_contexts(file)
+        changed = change(found)
+        if changed != found:
+            _replace(file, msgspec.yaml.encode(changed))
+        return changed
+
+
+@contextmanager
+def _alone(file: Path) -> Iterator[None]:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        part.unlink(missing_ok=True)
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
-            out.write(msgspec.yaml.encode(contexts))
-        part.replace(file)
+        lock = file.with_name(f"{file.name}.lock").open("a")
     except OSError as error:
-        raise ContextsError(f"{file} cannot be written: {error.strerror}", "set HIFI_CONTEXTS") from error
+        raise _unwritable(file, error) from error
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _replace(file: Path, content: bytes) -> None:
+    """Replace the file, which only its owner can read: it holds tokens."""
+    try:
+        handle, name = mkstemp(prefix=f"{file.name}.", dir=file.parent)
+        part = Path(name)
+        try:
+            with os.fdopen(handle, "wb") as out:
+                out.write(content)
+            part.replace(file)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise _unwritable(file, error) from error
+
+
+def _unwritable(file: Path, error: OSError) -> ContextsError:
+    return ContextsError(f"{file} cannot be written: {error.strerror}", "set HIFI_CONTEXTS")

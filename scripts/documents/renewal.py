@@ -14,6 +14,13 @@ from shared.oidc.code_flow import SignedIn
 _EARLY_MS: Final = 60_000
 
 
+def is_due(context: Context, now_ms: int) -> bool:
+    """Whether its token ends soon, and can be renewed."""
+    if context.sign_in is None or context.sign_in.refresh_token is None:
+        return False
+    return bool(_claims(context.token).get("exp", 0) * 1_000 - now_ms <= _EARLY_MS)
+
+
 def fresh(context: Context, now_ms: int) -> Context:
     """The context with a token that is valid for a while, or as it is if that cannot be renewed.
 
@@ -21,12 +28,9 @@ def fresh(context: Context, now_ms: int) -> Context:
         DocumentsError: if the issuer gives none.
     """
     by = context.sign_in
-    if by is None or by.refresh_token is None:
+    if by is None or not is_due(context, now_ms):
         return context
-    claims = _claims(context.token)
-    if claims.get("exp", 0) * 1_000 - now_ms > _EARLY_MS:
-        return context
-    former = SignedIn(token=context.token, claims=claims, refresh_token=by.refresh_token)
+    former = SignedIn(token=context.token, claims=_claims(context.token), refresh_token=by.refresh_token)
     following = renew(IssuerClient(issuer=by.issuer, client_id=by.client_id), former)
     return replace(context, token=following.token, sign_in=replace(by, refresh_token=following.refresh_token))
 

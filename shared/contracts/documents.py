@@ -32,6 +32,9 @@ SEALED_PREFIX: Final = "sha256:"
 _KEY_ID: Final = 16
 """Hexadecimal digits of a write key's digest that name it."""
 
+MOST_WRITE_KEYS: Final = 90
+"""Of a source: all fit into one write (MOST_ITEMS), so that a deleted source comes back with them."""
+
 CANARY: Final = "canary"
 """Tenant of the canary, and what the names of its documents begin with."""
 
@@ -179,6 +182,14 @@ class Entry(Struct, kw_only=True, frozen=True):
     document: Document
 
 
+def _too_many_keys(source: Source, had: int) -> Iterable[tuple[str, str]]:
+    """A source that has more since an older version stays writable while it has no more than it `had`."""
+    count = len(source.write_keys)
+    if count > max(MOST_WRITE_KEYS, had):
+        said = f"a source has at most {MOST_WRITE_KEYS} write keys, not {count}; leave out what is not used"
+        yield "$.write_keys", said
+
+
 def key_digest(write_key: str) -> str:
     """SEALED_PREFIX and the SHA-256 of a write key in hex; of something already sealed, itself."""
     if write_key.startswith(SEALED_PREFIX):
@@ -252,6 +263,7 @@ class Catalogue:
             yield from self._missing(document, "destination", self.destinations)
         if isinstance(document, Source):
             had = former.write_keys if isinstance(former, Source) else ()
+            yield from _too_many_keys(document, len(had))
             yield from self._shared_keys(document, frozenset(map(key_digest, had)))
 
     def _shared_keys(self, source: Source, had: Container[str]) -> Iterable[tuple[str, str]]:

@@ -20,6 +20,7 @@ DISCOVERY: Final = "/.well-known/openid-configuration"
 _CONNECT_SECONDS: Final = 2.0
 _READ_SECONDS: Final = 4.0
 _TOTAL_SECONDS: Final = 8.0
+_KEPT_SECONDS: Final = 60.0
 _MOST_BYTES: Final = 256 * 1024
 _MOST_KEYS: Final = 64
 _ASYMMETRIC: Final = frozenset({"RSA", "EC", "OKP"})
@@ -49,6 +50,7 @@ class Provider:
     def __init__(self, issuer: str, monotonic: Callable[[], float] = time.monotonic) -> None:
         """`issuer` is one that `checked_issuer` lets pass."""
         self.issuer, self._monotonic = issuer, monotonic
+        self._described: tuple[Metadata, float] | None = None
         self._http = httpx.Client(
             timeout=httpx.Timeout(_READ_SECONDS, connect=_CONNECT_SECONDS),
             verify=ssl.create_default_context(),
@@ -60,7 +62,16 @@ class Provider:
         self._http.close()
 
     def metadata(self) -> Metadata:
-        """Its description, read anew."""
+        """Its description; what was read is kept for a minute, so that no stranger can have it read at will.
+
+        It is read without a lock: one who waits for an issuer that does not answer keeps no others waiting.
+        """
+        now = self._monotonic()
+        if self._described is None or now - self._described[1] > _KEPT_SECONDS:
+            self._described = self._metadata(), now
+        return self._described[0]
+
+    def _metadata(self) -> Metadata:
         url = self.issuer.rstrip("/") + DISCOVERY
         found = self._decoded(url, self._ok("GET", url), Metadata)
         if found.issuer != self.issuer:

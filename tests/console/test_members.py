@@ -63,6 +63,30 @@ def test_an_owner_invites_somebody_changes_the_role_and_removes_it(people: Peopl
     expect(used.get_by_role("alert")).to_contain_text("unknown, used, withdrawn or expired")
 
 
+def test_a_lowered_owner_leaves_tokens_that_the_page_names_and_revokes_if_asked(people: People) -> None:
+    owner = people.joined("ann", people.invitation("lowered", "owner"))
+    people.joined("bob", people.invitation("lowered", "owner"))
+    asked, path = {"role": "owner", "label": "for ever"}, "/v1/tenants/lowered/tokens"
+    made = people.api.ask("POST", path, asked, token=people.provider.token()).json
+    expect(role_of(people, "lowered", owner, "bob@")).to_have_text("owner")
+    _lowered(owner, "editor")
+    expect(owner.get_by_text(f"goes on working: token for ever ({made['id']})")).to_be_visible()
+    assert people.api.ask("GET", path, token=made["token"]).status == 200
+    _lowered(owner, "viewer", revoke=True)
+    assert people.api.ask("GET", path, token=made["token"]).status == 401
+
+
+def _lowered(owner: Page, role: str, *, revoke: bool = False) -> None:
+    """Give bob another role."""
+    picked(owner, "bob", "Change the role of")
+    owner.locator(".ask").get_by_role("combobox", name="Role").click()
+    owner.get_by_role("option", name=role).click()
+    if revoke:
+        owner.get_by_test_id("revoke").click()
+    owner.get_by_test_id("confirm").click()
+    expect(owner.locator("tr", has_text="bob@").locator("td").first).to_have_text(role)
+
+
 @pytest.mark.proof
 def test_an_operator_makes_a_tenant_and_is_led_to_invite_its_first_owner(people: People) -> None:
     page = people.open_page(people.url())
@@ -140,6 +164,9 @@ def test_an_answer_that_this_browser_did_not_ask_for_signs_nobody_in(people: Peo
 
 @pytest.mark.proof
 def test_an_issuer_that_is_away_is_said_and_a_token_still_signs_in(people: People) -> None:
+    people.console.kill()  # it knows the issuer's description for a minute
+    people.console.restart()
+    eventually(people.console.ready, START_SECONDS)
     people.provider.away = True
     try:
         page = people.open_page(people.url("any", "sources"))

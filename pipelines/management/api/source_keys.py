@@ -7,7 +7,7 @@ from pipelines.management.api.key_notes import KeyNotes
 from pipelines.management.api.problems import ProblemError, not_found
 from pipelines.management.api.write_keys import new_key, with_key, without_key
 from shared.contracts.document_items import DocumentKey
-from shared.contracts.documents import Source
+from shared.contracts.documents import MOST_WRITE_KEYS, Source
 from shared.contracts.write_keys import WriteKey
 
 
@@ -22,9 +22,13 @@ class SourceKeys:
         return self._notes.listed(tenant, self._documents.live(tenant, DocumentKey("source", name)))
 
     def add(self, tenant: str, name: str, label: str, *, by: str) -> tuple[str, WriteKey]:
-        """A new key of a source: its text, and how it is listed."""
+        """A new key of a source: its text, and how it is listed.
+
+        Raises:
+            ProblemError: 409 if the source has as many as it may.
+        """
         text = new_key()
-        self._documents.change_source(tenant, name, lambda source: with_key(source, text), by=by)
+        self._documents.change_source(tenant, name, lambda source: _with(source, text), by=by)
         return text, self._notes.add(tenant, name, text, label, by=by)
 
     def remove(self, tenant: str, name: str, wanted: str, *, by: str) -> None:
@@ -35,6 +39,15 @@ class SourceKeys:
         """
         self._documents.change_source(tenant, name, lambda source: _without(source, wanted), by=by)
         self._notes.remove(tenant, name, wanted)
+
+
+def _with(source: Source, text: str) -> Source:
+    if len(source.write_keys) >= MOST_WRITE_KEYS:
+        raise ProblemError(
+            HTTPStatus.CONFLICT,
+            f"a source has at most {MOST_WRITE_KEYS} write keys; remove one that is not used first",
+        )
+    return with_key(source, text)
 
 
 def _without(source: Source, wanted: str) -> Source:

@@ -11,6 +11,7 @@ from pipelines.management.console.api_client import ApiClient, Document, Problem
 from pipelines.management.console.dead_letter_query import LetterQuery
 from pipelines.management.console.session import Identity
 from shared.contracts.api_answers.access import (
+    ChangedMember,
     InvitationView,
     LeftAccess,
     MemberView,
@@ -62,10 +63,11 @@ class Account:
         """A tenant's members, the longest there first."""
         return await self._client.whole(self._token, path_of("tenants", tenant, "members"), MemberView)
 
-    async def set_role(self, tenant: str, member: str, role: str) -> None:
-        """Give a member another role."""
-        path = path_of("tenants", tenant, "members", member)
-        await self._client.send(self._token, "PUT", path, {"role": role})
+    async def set_role(self, tenant: str, member: str, role: str, *, revoke: bool) -> ChangedMember:
+        """Give a member another role; what it had made above that, which ends with `revoke`."""
+        path = path_of("tenants", tenant, "members", member) + ("?revoke=true" if revoke else "")
+        answer = await self._client.send(self._token, "PUT", path, {"role": role})
+        return ApiClient.decoded(answer, ChangedMember)
 
     async def remove_member(self, tenant: str, member: str, *, revoke: bool) -> LeftAccess:
         """Remove a member, at once; what it had made, which ends as well with `revoke`."""

@@ -1,7 +1,6 @@
 """The console as an ASGI application: the page, its files, health and metrics."""
 
 from collections.abc import Awaitable, Callable
-from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final
@@ -26,7 +25,8 @@ from pipelines.management.console.same_origin import SameOrigin
 from pipelines.management.console.session import Sessions
 from pipelines.management.console.settings import ConsoleSettings
 from pipelines.management.console.signing_in.invitations import add_invitation
-from pipelines.management.console.signing_in.issuer_sign_in import add_issuer_sign_in, code_flow, renewed
+from pipelines.management.console.signing_in.issuer_sign_in import add_issuer_sign_in, code_flow
+from pipelines.management.console.signing_in.issuer_threads import renewal
 from pipelines.management.console.signing_in.page_guard import PageGuard, waiting_pages
 from pipelines.management.console.signing_in.sign_in import HOME, INVITATION, SIDES, SIGN_IN, add_sign_in
 from shared.runtime.clock import Clock
@@ -138,7 +138,7 @@ def _refused_body(error: BodyRefusedError) -> Response:
 def _add_people(app: FastAPI, settings: ConsoleSettings, management: ApiClient, clock: Clock) -> Desk:
     """Signing in, and the pages that need it; gives what those share."""
     flow, issuer = code_flow(settings, clock), settings.oidc_issuer
-    sessions = Sessions(clock, None if flow is None else partial(renewed, flow))
+    sessions = Sessions(clock, None if flow is None else renewal(flow))
     add_sign_in(app, management, sessions, issuer=issuer, secure=settings.tls)
     if flow is not None:
         add_issuer_sign_in(app, management, sessions, flow, clock, secure=settings.tls)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from scripts.documents.contexts import LOCAL_CONTEXT, contexts_file, read_contexts, write_contexts
+from scripts.documents.contexts import LOCAL_CONTEXT, change_contexts, contexts_file, read_contexts
 from scripts.terminal import out, plain_table
 
 GROUP = typer.Typer(no_args_is_help=True)
@@ -31,12 +31,12 @@ def list_contexts() -> None:
 @GROUP.command("use")
 def use(name: Name) -> None:
     """Make a context the current one."""
-    write_contexts(contexts_file(), read_contexts(contexts_file()).using(name))
+    change_contexts(contexts_file(), lambda found: found.using(name))
     out().print(f"context [bold]{name}[/] is the current one")
 
 
 @GROUP.command("remove")
 def remove(name: Name) -> None:
     """Forget a context and its token; the token itself stays valid until it is revoked."""
-    write_contexts(contexts_file(), read_contexts(contexts_file()).without(name))
+    change_contexts(contexts_file(), lambda found: found.without(name))
     out().print(f"context {name} [green]removed[/]")

@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from scripts.documents.api_client import ApiClient, DocumentsError, Server
 from scripts.documents.browser_sign_in import IssuerClient, sign_in
-from scripts.documents.contexts import Context, SignIn, contexts_file, read_contexts, write_contexts
+from scripts.documents.contexts import Context, SignIn, change_contexts, contexts_file, read_contexts
 from scripts.documents.members import INVITATION_PREFIX, personal_token
 from scripts.terminal import err, out, printable
 from shared.contracts.api_answers.access import Role
@@ -49,16 +49,20 @@ def login(  # noqa: PLR0913, PLR0917 - one parameter an option
         token, by = _by_browser(issuer, client_id, port)
     else:
         token, by = _token(token_file), None
-    name, known = context or urlsplit(url).hostname or url, read_contexts(contexts_file())
+    name = context or urlsplit(url).hostname or url
+    read_contexts(contexts_file())  # a file that cannot be read is refused before the invitation is used up
     if token.startswith(INVITATION_PREFIX):
         token = personal_token(url, token)
         # Kept before it is used: the invitation is used up, and the token is known nowhere but here.
-        write_contexts(contexts_file(), known.adding(name, Context(server=url, token=token, tenant=tenant)))
+        _keep(name, Context(server=url, token=token, tenant=tenant))
     with ApiClient(Server(url=url, token=token)) as api:
         who = api.get("/v1/whoami")
-    found = Context(server=url, token=token, tenant=tenant, sign_in=by)
-    write_contexts(contexts_file(), known.adding(name, found))
+    _keep(name, Context(server=url, token=token, tenant=tenant, sign_in=by))
     out().print(f"signed in as {_described(who)}; context [bold]{escape(name)}[/] is the current one")
+
+
+def _keep(name: str, found: Context) -> None:
+    change_contexts(contexts_file(), lambda known: known.adding(name, found))
 
 
 def _described(who: Any) -> str:

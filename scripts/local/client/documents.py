@@ -4,7 +4,14 @@ import os
 from pathlib import Path
 
 from scripts.documents.api_client import ApiClient, DocumentsError, Server
-from scripts.documents.contexts import LOCAL_CONTEXT, Context, contexts_file, read_contexts, write_contexts
+from scripts.documents.contexts import (
+    LOCAL_CONTEXT,
+    Context,
+    Contexts,
+    change_contexts,
+    contexts_file,
+    read_contexts,
+)
 from scripts.documents.side_documents import SideDocuments
 from scripts.local.client.connection import NotRunningError
 from scripts.local.ports import is_busy
@@ -75,12 +82,20 @@ def _server(server: str | None, data: Path | None) -> Server:
 
 
 def _renewed(name: str, context: Context) -> Context:
-    from scripts.documents.renewal import fresh  # noqa: PLC0415 - cryptography, which only an issuer's tokens need
+    """The context with a token that is valid for a while.
 
-    renewed = fresh(context, wall_clock())
-    if renewed is not context:
-        write_contexts(contexts_file(), read_contexts(contexts_file()).replacing(name, renewed))
-    return renewed
+    An issuer may take a refresh token once, so of commands at the same time one renews, and the others find
+    what it has written; a context that was removed meanwhile stays so.
+    """
+    # cryptography, which only an issuer's tokens need
+    from scripts.documents.renewal import fresh, is_due  # noqa: PLC0415
+
+    def renewing(found: Contexts) -> Contexts:
+        return found.replacing(name, fresh(found.named(name), wall_clock()))
+
+    if not is_due(context, wall_clock()):
+        return context
+    return change_contexts(contexts_file(), renewing).named(name)
 
 
 def _token(server: str) -> str:

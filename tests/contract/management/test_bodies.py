@@ -4,6 +4,7 @@ import re
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
+from uuid import uuid4
 
 import psutil
 import pytest
@@ -126,6 +127,31 @@ def test_a_good_client_goes_on_beside_many_bodies_that_do_not_end(strict: ApiPro
             _begun(strict, stack, token=token, size=500_000, first=b"x" * 50_000)
         for n in range(10):
             assert _asked(strict, f"PUT {PATH}/good{n}", b"{}").startswith("HTTP/1.1 201")
+
+
+def test_a_body_that_ends_after_its_sender_was_removed_is_refused(api: ApiProcess) -> None:
+    tenant = f"t{uuid4().hex[:8]}"
+    root, body = f"/v1/tenants/{tenant}", b'{"role": "owner", "label": "for ever"}'
+    asked = {"role": "owner", "label": "ann"}
+    invitation = api.ask("POST", f"{root}/invitations", asked).json["invitation"]
+    ann = api.ask("POST", "/v1/invitations/redeem", {}, token=invitation).json
+    with ExitStack() as stack:
+        begun = _begun(
+            api,
+            stack,
+            token=ann["token"],
+            size=len(body),
+            first=body[:10],
+            asked=f"POST {root}/tokens",
+            more="Expect: 100-continue\r\nConnection: close\r\n",
+        )
+        assert b"100 Continue" in begun.recv(1_000), "the guard has let it in, and its body is waited for"
+        assert api.ask("DELETE", f"{root}/members/{ann['id']}?revoke=true").status == 200
+        begun.sendall(body[10:])
+        answer = _answer(begun)
+    assert answer.startswith("HTTP/1.1 401"), answer
+    left = api.ask("GET", f"{root}/tokens").json["items"]
+    assert not [each for each in left if ann["id"] in each["made_by"]]
 
 
 @pytest.mark.parametrize("depth", [200, 900, 5_000])

@@ -102,6 +102,21 @@ def test_a_renewed_token_of_another_person_is_refused(provider: OidcProvider) ->
         flow.renew(found)
 
 
+def test_the_description_is_read_once_a_minute_and_again_after_a_failure(provider: OidcProvider) -> None:
+    now = 0.0
+    at = Provider(provider.issuer, lambda: now)
+    provider.away = True
+    with pytest.raises(ProviderAwayError):
+        at.metadata()
+    provider.away = False
+    found = at.metadata()
+    provider.away, now = True, 59.0
+    assert at.metadata() == found
+    now = 61.0
+    with pytest.raises(ProviderAwayError):
+        at.metadata()
+
+
 def test_an_issuer_that_is_away_is_named(provider: OidcProvider) -> None:
     provider.away = True
     with pytest.raises(ProviderAwayError, match=f"{provider.issuer}.* answers 500"):

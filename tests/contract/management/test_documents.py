@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from shared.contracts.document_items import Change, DocumentKey
+from shared.contracts.documents import MOST_WRITE_KEYS, Source, sealed
 from shared.contracts.key_usage import partition, sort_key
 from shared.contracts.limits import MAX_DOCUMENT_DEPTH
 from shared.dynamodb.document_table import DocumentTable
@@ -211,6 +213,36 @@ def test_going_back_to_an_earlier_version_of_a_source_keeps_its_present_keys(api
     assert table.documents("ten") == []
     again = api.ask("POST", f"{path}/revert", {"version": 1}, ANY)
     assert again.json["document"]["write_keys"] == kept, "those that it had when it was deleted"
+
+
+def test_a_source_has_as_many_keys_as_come_back_with_it_once_it_is_deleted(api: ApiProcess) -> None:
+    path, stated = "/v1/tenants/bound/sources/s", [f"write key {n}" for n in range(MOST_WRITE_KEYS)]
+    assert api.ask("PUT", path, {"write_keys": stated}, NEW).status == 201
+    kept = api.ask("GET", path).json["document"]["write_keys"]
+    more = api.ask("POST", f"{path}/keys", {"label": "one more"})
+    assert more.status == 409 and "remove one that is not used first" in more.json["detail"]
+    refused = api.ask("PUT", path, {"write_keys": [*stated, "one more key"]}, ANY)
+    assert refused.status == 422
+    assert [each["pointer"] for each in refused.json["errors"]] == ["/write_keys"]
+    assert api.ask("PUT", path, {"rate_limit": 9}, ANY).status == 200
+    assert api.ask("DELETE", path, headers=ANY).status == 204
+    assert api.ask("POST", f"{path}/revert", {"version": 1}, ANY).status == 200
+    assert api.ask("GET", path).json["document"]["write_keys"] == kept
+    assert len(api.ask("GET", f"{path}/keys?limit=200").json["items"]) == MOST_WRITE_KEYS
+
+
+def test_a_source_with_more_keys_since_an_older_version_is_changed_and_loses_them(api: ApiProcess) -> None:
+    path, count = "/v1/tenants/older/sources/s", MOST_WRITE_KEYS + 5
+    former = sealed(Source(name="s", tenant="older", write_keys=[f"older key {n}" for n in range(count)]))
+    change = Change(key=DocumentKey("source", "s"), document=former)
+    DocumentTable(api.table, api.endpoint).write("older", [change], by="ann", at_ms=1)
+    assert api.ask("PUT", path, {"rate_limit": 9}, ANY).status == 200
+    assert api.ask("POST", f"{path}/keys", {"label": "one more"}).status == 409
+    keys = api.ask("GET", f"{path}/keys?limit=200").json["items"]
+    assert len(keys) == count
+    for key in keys[:6]:
+        assert api.ask("DELETE", f"{path}/keys/{key['id']}").status == 204
+    assert api.ask("POST", f"{path}/keys", {"label": "one more"}).status == 201
 
 
 def test_a_key_says_when_it_was_last_used_on_any_side(api: ApiProcess) -> None:

@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Awaitable, Callable
+from functools import partial
 from http import HTTPStatus
 from typing import Final
 
 from fastapi import Request
+from starlette.concurrency import run_in_threadpool
 
 from pipelines.management.api.intent import PLURALS
 from pipelines.management.api.problems import ProblemError, not_found
@@ -36,16 +38,9 @@ class Access:
         def allowed(request: Request) -> Caller:
             caller = self._caller(request)
             request.state.caller = caller
-            target = request.path_params.get("tenant")
+            request.state.check_again = partial(self._check_again, request, action)
             self._refuse_too_many(caller)
-            verdict = may(caller.role, caller.tenant, action, target)
-            if verdict is Verdict.HIDDEN or (target is not None and not is_name(target)):
-                raise not_found()
-            if verdict is Verdict.FORBIDDEN:
-                said = (
-                    "you have no role" if caller.role is None else f"the role {caller.role} may not do this"
-                )
-                raise ProblemError(HTTPStatus.FORBIDDEN, said)
+            _refuse_forbidden(caller, action, request.path_params.get("tenant"))
             kind = request.path_params.get("kind")
             if kind is not None and kind not in PLURALS:
                 raise not_found()  # before its parameters: the path may be another route's
@@ -53,6 +48,10 @@ class Access:
             return caller
 
         return allowed
+
+    def _check_again(self, request: Request, action: Action) -> None:
+        """Refuse a caller that has lost its right since the guard; counts as no further request."""
+        _refuse_forbidden(self._caller(request), action, request.path_params.get("tenant"))
 
     def still(self, request: Request, action: Action) -> bool:
         """Whether the caller of a request that is long in flight may go on; counts as no further request."""
@@ -96,6 +95,15 @@ class Access:
         return caller
 
 
+def _refuse_forbidden(caller: Caller, action: Action, target: str | None) -> None:
+    verdict = may(caller.role, caller.tenant, action, target)
+    if verdict is Verdict.HIDDEN or (target is not None and not is_name(target)):
+        raise not_found()
+    if verdict is Verdict.FORBIDDEN:
+        said = "you have no role" if caller.role is None else f"the role {caller.role} may not do this"
+        raise ProblemError(HTTPStatus.FORBIDDEN, said)
+
+
 def bearer_of(request: Request) -> str:
     """The token that a request carries; empty for none."""
     text = request.headers.get("authorization", "")
@@ -119,7 +127,11 @@ def unauthorized(detail: str) -> ProblemError:
 
 
 def body_reader(most: int) -> Callable[[Request], Awaitable[bytes]]:
-    """A dependency that gives a request's body of at most `most` bytes, or raises a 413."""
+    """A dependency that gives a request's body of at most `most` bytes, or raises a 413.
+
+    Whoever sends it slowly may have been removed meanwhile, so the guard's check is made again at its end. A
+    request without a guard is that of an invitation, which its redemption looks up itself.
+    """
 
     async def body(request: Request) -> bytes:
         read = bytearray()
@@ -131,6 +143,9 @@ def body_reader(most: int) -> Callable[[Request], Awaitable[bytes]]:
                     f"send at most {most:,} bytes",
                     headers={"Connection": "close"},
                 )
+        check_again: Callable[[], None] | None = getattr(request.state, "check_again", None)
+        if check_again is not None:
+            await run_in_threadpool(check_again)
         return bytes(read)
 
     return body

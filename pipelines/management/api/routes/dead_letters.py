@@ -88,10 +88,11 @@ def _add_one(router: APIRouter, letters: DeadLetters, documents: Documents, acce
         with letters.turn(tenant):
             wanted = Filter(tenant=tenant, places=frozenset((place,)))
             found = letters.one(_leads_to(documents, tenant), wanted)
-        if found is None:
-            raise not_found()
-        letter, replayed = found
-        shown = Leaving(_pipe(documents, tenant, letter.pipe)).shown(letter.value, letter.texts)
+            if found is None:
+                raise not_found()
+            letter, replayed = found
+            # In the turn, too: masks and a transform may take a second of a core.
+            shown = Leaving(_pipe(documents, tenant, letter.pipe)).shown(letter.value, letter.texts)
         return views.json_response(WholeLetter(**_in_short(letter, replayed), **shown))
 
 

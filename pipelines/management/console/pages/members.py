@@ -15,7 +15,7 @@ from pipelines.management.console.pages.visit import Desk, Shown, Visit, refusal
 from pipelines.management.console.panels.base import pickable, table, write
 from pipelines.management.console.signing_in.invitations import invitation_link
 from pipelines.management.console.signing_in.sign_in import HOME
-from shared.contracts.api_answers.access import InvitationView, LeftAccess, MemberView, Role
+from shared.contracts.api_answers.access import ChangedMember, InvitationView, LeftAccess, MemberView, Role
 
 _SECONDS: Final = 30.0
 _ROLES: Final = {
@@ -26,6 +26,9 @@ _ROLES: Final = {
 _DAYS: Final = 7
 _MOST_DAYS: Final = 30
 _ALSO_ENDS: Final = "Also revoke the tokens and withdraw the invitations that the member made"
+_ENDS_ABOVE: Final = (
+    "Also revoke the tokens and withdraw the invitations that the member made above this role"
+)
 _LINK_TEXT: Final = "Send this link to the person: whoever opens it first joins. It is shown only this once."
 
 
@@ -105,9 +108,14 @@ class Members:
             await (self._change(member) if act == "role" else self._remove(member))
 
     async def _change(self, member: MemberView) -> None:
-        role = await _chosen_role(member)
-        if role is not None and role != member.role:
-            await self._do(self._visit.account.set_role(self._visit.tenant, member.id, role))
+        chosen = await _chosen_role(member)
+        if chosen is not None and chosen != (member.role, False):
+            role, ends = chosen
+            await self._do(self._changed(member, role, revoke=ends))
+
+    async def _changed(self, member: MemberView, role: str, *, revoke: bool) -> None:
+        account, tenant = self._visit.account, self._visit.tenant
+        _notify_of(await account.set_role(tenant, member.id, role, revoke=revoke))
 
     async def _remove(self, member: MemberView) -> None:
         ends = await _removal(member)
@@ -116,9 +124,7 @@ class Members:
 
     async def _removed(self, member: MemberView, *, revoke: bool) -> None:
         account, tenant = self._visit.account, self._visit.tenant
-        said = _lives_on(await account.remove_member(tenant, member.id, revoke=revoke))
-        if said:
-            ui.notify(said, type="warning", timeout=0, close_button="Close")
+        _notify_of(await account.remove_member(tenant, member.id, revoke=revoke))
 
     async def _withdraw(self, picked: str) -> None:
         if await agreed("Withdraw this invitation?", "Its link then leads nowhere.", "Withdraw"):
@@ -140,20 +146,21 @@ def _roles(value: str) -> ui.select:
     return ui.select(_ROLES, value=value, label="Role").props("outlined dense").classes("wide")
 
 
-async def _chosen_role(member: MemberView) -> str | None:
-    """Ask which role a member is to have; None is as it is."""
+async def _chosen_role(member: MemberView) -> tuple[str, bool] | None:
+    """Ask which role a member is to have, and whether what it made above that ends; None is as it is."""
     with (
         ui.dialog().props('aria-label="Change the role"') as dialog,
         ui.element("div").classes("card ask"),
     ):
         write(joined(tag("h2", "Change the role"), tag("p", member.label or member.id)))
         chosen = _roles(member.role).props("data-testid=new-role")
+        ends = ui.checkbox(_ENDS_ABOVE).props("data-testid=revoke")
         with ui.element("div").classes("acts"):
             button("Cancel", lambda: dialog.submit(None), "cancel")
-            button("Change", lambda: dialog.submit(chosen.value), "confirm", "main")
-    answer = await dialog
+            button("Change", lambda: dialog.submit((str(chosen.value), bool(ends.value))), "confirm", "main")
+    answer: tuple[str, bool] | None = await dialog
     dialog.delete()
-    return None if answer is None else str(answer)
+    return answer
 
 
 async def _removal(member: MemberView) -> bool | None:
@@ -169,8 +176,14 @@ async def _removal(member: MemberView) -> bool | None:
     return None if answer is None else bool(answer)
 
 
-def _lives_on(made: LeftAccess) -> str:
-    """The notice of access that a removed member made and that lives on; empty if there is none."""
+def _notify_of(made: LeftAccess | ChangedMember) -> None:
+    said = _lives_on(made)
+    if said:
+        ui.notify(said, type="warning", timeout=0, close_button="Close")
+
+
+def _lives_on(made: LeftAccess | ChangedMember) -> str:
+    """The notice of access above its role that a member made and that lives on; empty if there is none."""
     tokens = [f"token {each.label or each.id} ({each.id})" for each in made.tokens]
     invitations = [f"the invitation for {each.label or each.id}" for each in made.invitations]
     if made.revoked or not (tokens or invitations):

@@ -1,8 +1,8 @@
 """Signing in by the issuer: to it with a state that only this browser can answer, and back with a code."""
 
-import asyncio
 import hmac
 import time
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -14,6 +14,7 @@ from pipelines.management.console.api_client import ApiClient, ProblemError
 from pipelines.management.console.observe_client import UnreachableError
 from pipelines.management.console.session import COOKIE, Sessions
 from pipelines.management.console.settings import CALLBACK, ConsoleSettings
+from pipelines.management.console.signing_in.issuer_threads import CrowdedError, FewThreads
 from pipelines.management.console.signing_in.sign_in import (
     HOME,
     START,
@@ -23,7 +24,7 @@ from pipelines.management.console.signing_in.sign_in import (
     safe_next,
     sign_in_path,
 )
-from shared.oidc.code_flow import Attempt, CodeFlow, SignedIn, new_attempt
+from shared.oidc.code_flow import Attempt, CodeFlow, new_attempt
 from shared.oidc.errors import ProviderAwayError, TokenRefusedError
 from shared.oidc.keys import KeyCache
 from shared.oidc.provider import Provider
@@ -44,6 +45,7 @@ _REASONS: Final[dict[type[Exception], str]] = {
     TokenRefusedError: "refused-there",
     ProviderAwayError: "issuer-away",
     UnreachableError: "away",
+    CrowdedError: "crowded",
 }
 """The reason that the form gives for a failed sign-in, by the error; see `reason_of` for a ProblemError."""
 
@@ -101,11 +103,6 @@ def code_flow(settings: ConsoleSettings, clock: Clock) -> CodeFlow | None:
     )
 
 
-async def renewed(flow: CodeFlow, former: SignedIn) -> SignedIn:
-    """A newer token from the issuer."""
-    return await asyncio.to_thread(flow.renew, former)
-
-
 def add_issuer_sign_in(  # noqa: PLR0913  # what the two routes need
     app: FastAPI, client: ApiClient, sessions: Sessions, flow: CodeFlow, clock: Clock, *, secure: bool
 ) -> None:
@@ -120,6 +117,7 @@ def add_issuer_sign_in(  # noqa: PLR0913  # what the two routes need
         secure: browsers come by TLS, so cookies may travel only by it.
     """
     attempts = Attempts(clock)
+    beginning, ending = FewThreads("sign-in start"), FewThreads("sign-in end")
 
     @app.get(START)
     async def start(request: Request) -> Response:
@@ -127,9 +125,9 @@ def add_issuer_sign_in(  # noqa: PLR0913  # what the two routes need
         again = "login" if "again" in request.query_params else None
         attempt = new_attempt()
         try:
-            answer = redirect(await asyncio.to_thread(flow.address, attempt, prompt=again))
-        except ProviderAwayError as error:
-            return _failed(error, "issuer-away", after)
+            answer = redirect(await beginning.run(partial(flow.address, attempt, prompt=again)))
+        except (ProviderAwayError, CrowdedError) as error:
+            return _failed(error, _REASONS[type(error)], after)
         answer.set_cookie(
             _ATTEMPT_COOKIE,
             attempts.begin(attempt, after),
@@ -150,7 +148,7 @@ def add_issuer_sign_in(  # noqa: PLR0913  # what the two routes need
         if not code:
             return _gone(redirect(sign_in_path("refused-there", begun.after)), secure)
         try:
-            signed_in = await asyncio.to_thread(flow.redeem, code, begun.attempt)
+            signed_in = await ending.run(partial(flow.redeem, code, begun.attempt))
             identity = await client.whoami(signed_in.token)
         except ProblemError as error:
             return _gone(_failed(error, reason_of(error.status, refused="unknown-here"), begun.after), secure)

@@ -43,6 +43,7 @@ _REASONS: Final = {
     "foreign": "That sign-in was not begun in this browser, or too long ago. Begin it here.",
     "refused-there": "The sign-in was not completed. Try again, or ask who runs this console.",
     "issuer-away": "The sign-in service does not answer. Try again in a moment.",
+    "crowded": "Too many people sign in just now. Try again in a moment.",
     "unknown-here": "The management API does not take this sign-in. Ask who runs this console.",
 }
 

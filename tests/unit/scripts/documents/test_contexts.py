@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.documents.contexts import Context, Contexts, ContextsError, read_contexts, write_contexts
+from scripts.documents.contexts import Context, Contexts, ContextsError, change_contexts, read_contexts
 
 SHOP = Context(server="https://api.example.com", token="hifi_x", tenant="shop")
 
@@ -13,11 +13,16 @@ SHOP = Context(server="https://api.example.com", token="hifi_x", tenant="shop")
 def test_a_file_of_contexts_is_its_owners_only_and_reads_as_it_was_written(tmp_path: Path) -> None:
     file = tmp_path / "new" / "contexts.yaml"
     contexts = Contexts().adding("shop", SHOP)
-    write_contexts(file, contexts)
-    write_contexts(file, contexts)
+    for each in (Contexts(), contexts, contexts.using("local"), contexts):
+        assert _kept(file, each) == each
+    assert sorted(each.name for each in file.parent.iterdir()) == ["contexts.yaml", "contexts.yaml.lock"]
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert read_contexts(file) == contexts
     assert contexts.current == "shop"
+
+
+def _kept(file: Path, contexts: Contexts) -> Contexts:
+    return change_contexts(file, lambda _: contexts)
 
 
 def test_without_a_file_the_local_side_is_meant(tmp_path: Path) -> None:

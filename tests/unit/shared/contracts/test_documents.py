@@ -3,7 +3,17 @@
 import msgspec
 import pytest
 
-from shared.contracts.documents import Catalogue, Entry, Source, decode_entry, sealed, topic_key
+from shared.contracts.document_items import MOST_ITEMS
+from shared.contracts.documents import (
+    MOST_WRITE_KEYS,
+    Catalogue,
+    Entry,
+    Source,
+    decode_entry,
+    sealed,
+    topic_key,
+)
+from shared.contracts.write_parts import items_of
 
 
 def source(name: str, *keys: str, tenant: str = "acme") -> Source:
@@ -47,6 +57,16 @@ def test_a_key_that_a_source_had_already_is_no_problem_of_its_next_version() -> 
     ((path, _),) = catalogue(new, other).problems(new, former)
     assert path == "$.write_keys[1]"
     assert not list(catalogue(former, other).problems(former, sealed(former)))
+
+
+def test_a_source_has_no_more_keys_than_one_write_takes_unless_it_had_as_many() -> None:
+    most, more = (source("a", *(f"write key {n}" for n in range(MOST_WRITE_KEYS + add))) for add in (0, 1))
+    assert items_of(most) + 1 <= MOST_ITEMS, "with the catalogue"
+    assert not list(catalogue(most).problems(most))
+    for former in (None, most):
+        ((path, said),) = catalogue(more).problems(more, former)
+        assert path == "$.write_keys" and said.startswith("a source has at most 90 write keys, not 91; ")
+    assert not list(catalogue(more).problems(more, more))
 
 
 @pytest.mark.parametrize("key", ["abcdefgh\n", " abcdefgh", "sha256:nothing"])
