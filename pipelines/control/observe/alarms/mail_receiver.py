@@ -17,7 +17,7 @@ from pipelines.control.observe.alarms.receiver import (
 )
 from pipelines.control.observe.alarms.settings import MailSettings
 from shared.contracts.documents import Catalogue
-from shared.contracts.secrets import Secrets, UnknownSecretError
+from shared.contracts.secrets import Secrets, UnknownSecretError, secret_text
 
 SESSIONS: Final = 16
 """Most sessions with the mail server at a time, each on a thread of its own."""
@@ -67,7 +67,7 @@ class MailReceiver:
         with smtplib.SMTP(own.host, own.port, local_hostname=name, timeout=self._seconds) as server:
             server.starttls(context=trusted)
             if own.user is not None and own.password is not None:
-                server.login(own.user, self._secrets.get(own.password))
+                server.login(own.user, secret_text(self._secrets, own.password))
             server.send_message(message)
 
 

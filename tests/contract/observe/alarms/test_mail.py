@@ -21,7 +21,7 @@ ANN = Contact(name="ann", tenant="shop", email="ann@example.org")
 @pytest.fixture
 def secrets(tmp_path: Path) -> Iterator[SecretTable]:
     path = tmp_path / "secrets.yaml"
-    path.write_text(f"operators/mail: {PASSWORD}\nshop/alarms: {KEY}\n")
+    path.write_text(f'operators/mail: "{PASSWORD}\\n"\nshop/alarms: {KEY}\n')
     path.chmod(0o600)
     table = SecretTable(store_for("local", path)).start()
     yield table
