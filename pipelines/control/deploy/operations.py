@@ -23,7 +23,7 @@ from pipelines.control.deploy.deciding.transitions import catches_up
 from pipelines.control.deploy.judging import sufficiency
 from pipelines.control.deploy.judging.traffic_minutes import first_judged_minute, first_minute, last_minute
 from pipelines.control.deploy.patches import Patches
-from pipelines.control.deploy.policy import JUDGED, WATCHED, Policy, percent, pinned
+from pipelines.control.deploy.policy import JUDGED, WATCHED, Policy, keeps_retries, percent, pinned
 from pipelines.control.deploy.rewinding import rewind
 from pipelines.control.deploy.side_health import known_health
 from shared.contracts.envelope import MINUTE_MS
@@ -51,7 +51,7 @@ class Operations:
 
     def perform(self, release: Release, now_ms: int) -> Seen:
         """Do the present step, or see that it is done; while it may not act, see how the target fares."""
-        seen = Seen()
+        seen = Seen(at_ms=now_ms)
         for part in (Operations._acted, *self._fares(release, now_ms)):
             try:
                 seen = part(self, release, seen)
@@ -260,7 +260,8 @@ class Operations:
             return replace(seen, weights=weights)  # it had some by hand: clients may still send to it
         if not self._backend.deployed(side).parked:
             remains = self._emptied(release, side)
-            if sufficiency.left(remains, retries=False):
+            kept = keeps_retries(release, self._policy, seen.at_ms)
+            if sufficiency.left(remains, retries=kept):
                 return replace(seen, remains=remains)
         seen = self._stopped(release, seen, side)
         if seen.deployed[side].parked:

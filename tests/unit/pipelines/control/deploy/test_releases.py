@@ -326,6 +326,39 @@ def test_what_comes_while_a_side_is_being_stopped_is_processed_before_it_stays_p
     assert_whole(world, version=NEW, side=DARK)
 
 
+@pytest.mark.parametrize("when", ["after_call", "before_call"])
+def test_events_that_wait_for_a_retry_since_a_side_is_being_stopped_keep_it_for_their_time(when: str) -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    world.until(lambda release: release.step is Step.PARK)
+    came = iter([4])
+
+    def retry(name: str) -> None:
+        if name == ("park" if when == "after_call" else "pause_canary"):
+            world.place.world.sides[LIGHT].retries += next(came, 0)
+
+    setattr(world.place, when, retry)
+    world.until(lambda release: release.step is Step.DRAIN)
+    assert world.release.log[-1].said == (
+        "since blue had drained came: retry: 4 records; 4 events wait for their next try"
+    )
+    world.turn(3_600)
+    assert (world.release.step, world.release.unfinished) == (Step.DRAIN, "")
+    world.place.world.sides[LIGHT].retries = 0
+    assert world.ended().step is Step.DONE
+    assert [each for each in steps(world.release) if each is Step.DRAIN] == [Step.DRAIN, Step.DRAIN]
+    assert_whole(world, version=NEW, side=DARK)
+
+
+def test_events_that_wait_for_a_retry_after_their_time_do_not_keep_a_side_that_is_being_stopped() -> None:
+    world = ReleaseWorld(Policy(retries_seconds=0))
+    world.ask(Kind.DEPLOY, NEW)
+    world.until(lambda release: release.step is Step.PARK)
+    world.place.world.sides[LIGHT].retries = 4
+    release = world.ended()
+    assert (release.step, steps(release)) == (Step.DONE, list(release.plan))
+
+
 def test_alarms_of_a_side_do_not_keep_a_burst_from_being_ended() -> None:
     world = ReleaseWorld()
     world.ask(Kind.BURST)
