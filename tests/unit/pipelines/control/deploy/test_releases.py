@@ -378,6 +378,42 @@ def test_a_good_verdict_counts_though_it_comes_after_a_long_absence(step: Step, 
     assert world.release.step is following
 
 
+@pytest.mark.parametrize("finds", ["a wait", "a silent meter"])
+@pytest.mark.parametrize(("step", "following"), [(Step.WATCH, Step.HALF), (Step.WATCH_HALF, Step.ALL)])
+def test_a_good_verdict_counts_though_the_first_look_after_a_long_absence_cannot_have_it(
+    step: Step, following: Step, finds: str
+) -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    world.until(lambda release: release.step is step)
+    world.another()
+    if finds == "a wait":
+        world.permissions.waits = [f"green: deployer: step forward (deploy 2.0, {step}) is under way"]
+    else:
+        world.place.silent_meters = {DARK}
+    world.turn(3_600)
+    for _ in range(17):
+        world.turn()
+    assert (world.release.step, world.release.back) == (step, "")
+    world.permissions.waits, world.place.silent_meters = [], set()
+    world.turn()
+    assert (world.release.step, world.release.back) == (following, "")
+
+
+@pytest.mark.parametrize("step", [Step.WATCH, Step.WATCH_HALF])
+def test_a_version_of_which_a_watch_learns_nothing_after_a_long_absence_is_undone(step: Step) -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    world.until(lambda release: release.step is step)
+    world.another()
+    world.place.silent_meters = {DARK}
+    world.turn(3_600)
+    back_ms = world.now_ms
+    world.until(lambda release: bool(release.back))
+    assert f"{step} was not over after 1,800 s: {step}: observe of green" in world.release.back
+    assert 600 <= (world.now_ms - back_ms) / 1_000 <= 620
+
+
 def test_a_version_that_did_well_is_kept_though_nobody_looked_for_longer_than_it_bakes() -> None:
     world = ReleaseWorld()
     world.ask(Kind.DEPLOY, NEW)
