@@ -183,17 +183,35 @@ class Operations:
         return self._begun(release, seen, release.target, release.version)
 
     def _prove(self, release: Release, seen: Seen) -> Seen:
+        seen = self._with_target(release, seen)
+        if seen.deployed[release.target].parked:
+            return seen
         events, fence = self._policy.proof_events, release.term
         return replace(seen, proof=self._changing(release).prove(release.target, events, fence=fence))
+
+    def _with_target(self, release: Release, seen: Seen) -> Seen:
+        return replace(seen, deployed={release.target: self._backend.deployed(release.target)})
 
     def _load_test(self, release: Release, seen: Seen) -> Seen:
         days = self._policy.rating_days
         if not days:
             return seen
+        seen = self._with_target(release, seen)
+        if seen.deployed[release.target].parked:
+            return seen
         rating = self._backend.rating(release.target)
         if sufficiency.old(rating, release.version, days, release.since_ms):
             self._changing(release).begin_load_test(release.target, fence=release.term)
         return replace(seen, rating=rating, former_rating=self._backend.rating(release.former))
+
+    def _first_traffic(self, release: Release, seen: Seen) -> Seen:
+        """Give the target a share once it is ready, if it has none: it may have been ready some time ago."""
+        if not share_of(self._backend.weights(), release.target):
+            # The place may have been started again, with what has traffic only.
+            seen = self._begun(release, seen, release.target, release.version)
+            if seen.readiness is None or not seen.readiness.ready:
+                return seen
+        return self._traffic(release, seen)
 
     def _traffic(self, release: Release, seen: Seen) -> Seen:
         share = percent(release, self._policy)
@@ -317,10 +335,10 @@ class Operations:
         Step.READY: _ready,
         Step.PROVE: _prove,
         Step.LOAD_TEST: _load_test,
-        Step.CANARY: _traffic,
+        Step.CANARY: _first_traffic,
         Step.HALF: _traffic,
-        Step.BOTH: _traffic,
-        Step.ALL: _traffic,
+        Step.BOTH: _first_traffic,
+        Step.ALL: _first_traffic,
         Step.DRAIN: _drain,
         Step.PARK: _park,
         Step.WAKE: _wake,

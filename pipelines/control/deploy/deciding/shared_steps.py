@@ -40,6 +40,8 @@ def after_ready(at: Look) -> Release:
 def after_traffic(at: Look) -> Release:
     """Over once the traffic is shared as the step wants it."""
     found, pins = at.seen.weights, pinned(at.release)
+    if found is None and at.seen.readiness is not None and not at.seen.readiness.ready:
+        return replace(at.release, said=f"{at.release.target} is not ready: waiting for {waiting_for(at)}")
     if found is None or found.get(at.release.target) != percent(at.release, at.policy):
         return at.release
     if dict(at.seen.pinned) != pins:
