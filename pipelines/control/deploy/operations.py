@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from pipelines.control.deploy.backend import (
     Backend,
     BackendError,
-    Obstacle,
     Readiness,
     Remains,
     SideMinute,
@@ -112,13 +111,22 @@ class Operations:
         # Only to find the target: a rollback must not depend on a bad side that may not answer.
         asked = () if release.target else self._backend.sides()
         sides = {side: self._backend.deployed(side) for side in asked}
-        obstacles = self._obstacles(release) if release.target else None
         tenants = release.canary_tenants
         unroutable = self._backend.unroutable(tenants) if tenants else ""
-        found = replace(seen, deployed=sides, obstacles=obstacles, unroutable=unroutable)
-        if obstacles is not None and not obstacles and release.kind not in _TO_FORMER:
-            found = replace(found, no_way_back=self._no_way_back(release))
+        found = replace(seen, deployed=sides, unroutable=unroutable)
+        if release.target:
+            found = self._with_obstacles(release, found)
         return replace(found, weights=self._backend.weights())
+
+    def _with_obstacles(self, release: Release, seen: Seen) -> Seen:
+        if release.kind in _TO_FORMER:
+            with suppress(BackendError):  # the way back does not wait for what cannot be asked
+                seen = replace(seen, closed=self._backend.closed(release.target))
+            return seen
+        obstacles = self._backend.obstacles(release.target, release.version)
+        if obstacles is not None and not obstacles:
+            seen = replace(seen, no_way_back=self._no_way_back(release))
+        return replace(seen, obstacles=obstacles)
 
     def _no_way_back(self, release: Release) -> str:
         """The version that serves is started again on the target, and on its own side if that is parked."""
@@ -127,13 +135,6 @@ class Operations:
             for side in (release.target, release.former)
         )
         return next(filter(None, found), "")
-
-    def _obstacles(self, release: Release) -> Sequence[Obstacle] | None:
-        if release.kind not in _TO_FORMER:
-            return self._backend.obstacles(release.target, release.version)
-        with suppress(BackendError):  # the way back does not wait for what cannot be asked
-            return self._backend.obstacles(release.target, release.version)
-        return None
 
     def _snapshot(self, release: Release, seen: Seen) -> Seen:
         side = release.target

@@ -128,6 +128,10 @@ class LocalBackend:
             looked = self._obstacles.found(side, version)
             return None if looked is None else [*looked, *self.passing(side)]
 
+    def closed(self, side: str) -> str:  # noqa: ARG002  # the protocol's
+        """Empty: a local side is always open."""
+        return ""
+
     def passing(self, side: str) -> Sequence[Obstacle]:
         """Replicas that are not in sync: a broker was stopped, or is being started."""
         with _explained():

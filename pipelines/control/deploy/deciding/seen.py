@@ -37,6 +37,9 @@ class Seen(Struct, frozen=True, kw_only=True):
 
     deployed: Mapping[str, Deployed] = {}
     obstacles: Sequence[Obstacle] | None = None
+    closed: str = ""
+    """Why the side that a rollback would go to takes no traffic."""
+
     no_way_back: str = ""
     """Why the version that serves could not be started again."""
 
