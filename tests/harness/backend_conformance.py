@@ -119,7 +119,8 @@ class BackendConformance:
 
     def _is_left_alone(self, place: Place, side: str) -> bool:
         found = place.backend.passing(side)
-        assert not any(each.lasting or each.shut for each in found)
+        assert not any(each.lasting for each in found)
+        assert place.backend.closed(side) == ""
         return not found
 
     def test_a_version_that_serves_can_be_started_again_and_one_that_is_not_there_is_named(

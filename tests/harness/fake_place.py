@@ -104,6 +104,9 @@ class FakePlace:
         self.counting_looks = 0
         """After so many looks they are counted."""
 
+        self.obstacle_looks = 0
+        """How often it was asked what keeps a version from a side."""
+
         self.patch_looks = 0
         """How often it was asked what passes."""
 
@@ -145,20 +148,22 @@ class FakePlace:
             return Deployed(version=found.version, parked=found.parked)
 
     def obstacles(self, side: str, version: str) -> Sequence[Obstacle] | None:
-        with self._world() as world:
-            if world.sides[side].shut:
-                return [Obstacle(text=f"{side} is closed to traffic", lasting=False, shut=True)]
-            if version == "missing":
-                return [Obstacle(text=f"version {version} does not exist", lasting=True)]
-            if version == Bad.UNREADABLE:
-                return [
-                    Obstacle(text=f"version {version} cannot read the checkpoint of ingest", lasting=True)
-                ]
+        self.obstacle_looks += 1
+        if why := self.closed(side):
+            return [Obstacle(text=why, lasting=False)]
+        if version == "missing":
+            return [Obstacle(text=f"version {version} does not exist", lasting=True)]
+        if version == Bad.UNREADABLE:
+            return [Obstacle(text=f"version {version} cannot read the checkpoint of ingest", lasting=True)]
         found = self.passing(side)
         if not found:
             for each in self.sides():  # a version is asked what it reads of the records of both
                 self.deployed(each)
         return found
+
+    def closed(self, side: str) -> str:
+        with self._world() as world:
+            return f"{side} is closed to traffic" if world.sides[side].shut else ""
 
     def passing(self, side: str) -> Sequence[Obstacle]:
         self.patch_looks += 1

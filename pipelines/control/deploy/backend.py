@@ -70,9 +70,6 @@ class Obstacle(Struct, frozen=True, kw_only=True):
     lasting: bool
     """Whether waiting does not help; a broker that is being patched is an obstacle that passes."""
 
-    shut: bool = False
-    """Whether the side takes no traffic until an operator opens it: not even a rollback goes there."""
-
 
 class Readiness(Struct, frozen=True, kw_only=True):
     """Whether a side could take traffic."""
@@ -187,12 +184,19 @@ class Backend(Protocol):
         """Why a version cannot be released to a side now; None while that is being found out.
 
         Among them: it does not exist; its code cannot read the side's checkpoints, or records that the other
-        version wrote; brokers or machines of the side are being patched.
+        version wrote; brokers or machines of the side are being patched; the side is closed.
+        """
+        ...
+
+    def closed(self, side: str) -> str:
+        """Why a side takes no traffic until an operator opens it, in words; empty if it is open.
+
+        All that a rollback asks before it begins: it does not wait for a look at a version.
         """
         ...
 
     def passing(self, side: str) -> Sequence[Obstacle]:
-        """Those of a side's obstacles that pass by themselves, whatever version is meant; none is `shut`.
+        """Those of a side's obstacles that pass by themselves, whatever version is meant; none closes it.
 
         It is asked before each step forward, and again and again while that waits: reads no records.
         """

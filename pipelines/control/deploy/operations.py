@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from pipelines.control.deploy.backend import (
     Backend,
     BackendError,
-    Obstacle,
     Readiness,
     Remains,
     SideMinute,
@@ -23,7 +22,7 @@ from pipelines.control.deploy.deciding.transitions import catches_up
 from pipelines.control.deploy.judging import sufficiency
 from pipelines.control.deploy.judging.traffic_minutes import first_judged_minute, first_minute, last_minute
 from pipelines.control.deploy.patches import Patches
-from pipelines.control.deploy.policy import JUDGED, WATCHED, Policy, percent, pinned
+from pipelines.control.deploy.policy import JUDGED, WATCHED, Policy, keeps_retries, percent, pinned
 from pipelines.control.deploy.rewinding import rewind
 from pipelines.control.deploy.side_health import known_health
 from shared.contracts.envelope import MINUTE_MS
@@ -51,7 +50,7 @@ class Operations:
 
     def perform(self, release: Release, now_ms: int) -> Seen:
         """Do the present step, or see that it is done; while it may not act, see how the target fares."""
-        seen = Seen()
+        seen = Seen(at_ms=now_ms)
         for part in (Operations._acted, *self._fares(release, now_ms)):
             try:
                 seen = part(self, release, seen)
@@ -112,13 +111,22 @@ class Operations:
         # Only to find the target: a rollback must not depend on a bad side that may not answer.
         asked = () if release.target else self._backend.sides()
         sides = {side: self._backend.deployed(side) for side in asked}
-        obstacles = self._obstacles(release) if release.target else None
         tenants = release.canary_tenants
         unroutable = self._backend.unroutable(tenants) if tenants else ""
-        found = replace(seen, deployed=sides, obstacles=obstacles, unroutable=unroutable)
-        if obstacles is not None and not obstacles and release.kind not in _TO_FORMER:
-            found = replace(found, no_way_back=self._no_way_back(release))
+        found = replace(seen, deployed=sides, unroutable=unroutable)
+        if release.target:
+            found = self._with_obstacles(release, found)
         return replace(found, weights=self._backend.weights())
+
+    def _with_obstacles(self, release: Release, seen: Seen) -> Seen:
+        if release.kind in _TO_FORMER:
+            with suppress(BackendError):  # the way back does not wait for what cannot be asked
+                seen = replace(seen, closed=self._backend.closed(release.target))
+            return seen
+        obstacles = self._backend.obstacles(release.target, release.version)
+        if obstacles is not None and not obstacles:
+            seen = replace(seen, no_way_back=self._no_way_back(release))
+        return replace(seen, obstacles=obstacles)
 
     def _no_way_back(self, release: Release) -> str:
         """The version that serves is started again on the target, and on its own side if that is parked."""
@@ -127,13 +135,6 @@ class Operations:
             for side in (release.target, release.former)
         )
         return next(filter(None, found), "")
-
-    def _obstacles(self, release: Release) -> Sequence[Obstacle] | None:
-        if release.kind not in _TO_FORMER:
-            return self._backend.obstacles(release.target, release.version)
-        with suppress(BackendError):  # the way back does not wait for what cannot be asked
-            return self._backend.obstacles(release.target, release.version)
-        return None
 
     def _snapshot(self, release: Release, seen: Seen) -> Seen:
         side = release.target
@@ -183,17 +184,35 @@ class Operations:
         return self._begun(release, seen, release.target, release.version)
 
     def _prove(self, release: Release, seen: Seen) -> Seen:
+        seen = self._with_target(release, seen)
+        if seen.deployed[release.target].parked:
+            return seen
         events, fence = self._policy.proof_events, release.term
         return replace(seen, proof=self._changing(release).prove(release.target, events, fence=fence))
+
+    def _with_target(self, release: Release, seen: Seen) -> Seen:
+        return replace(seen, deployed={release.target: self._backend.deployed(release.target)})
 
     def _load_test(self, release: Release, seen: Seen) -> Seen:
         days = self._policy.rating_days
         if not days:
             return seen
+        seen = self._with_target(release, seen)
+        if seen.deployed[release.target].parked:
+            return seen
         rating = self._backend.rating(release.target)
         if sufficiency.old(rating, release.version, days, release.since_ms):
             self._changing(release).begin_load_test(release.target, fence=release.term)
         return replace(seen, rating=rating, former_rating=self._backend.rating(release.former))
+
+    def _first_traffic(self, release: Release, seen: Seen) -> Seen:
+        """Give the target a share once it is ready, if it has none: it may have been ready some time ago."""
+        if not share_of(self._backend.weights(), release.target):
+            # The place may have been started again, with what has traffic only.
+            seen = self._begun(release, seen, release.target, release.version)
+            if seen.readiness is None or not seen.readiness.ready:
+                return seen
+        return self._traffic(release, seen)
 
     def _traffic(self, release: Release, seen: Seen) -> Seen:
         share = percent(release, self._policy)
@@ -260,7 +279,8 @@ class Operations:
             return replace(seen, weights=weights)  # it had some by hand: clients may still send to it
         if not self._backend.deployed(side).parked:
             remains = self._emptied(release, side)
-            if sufficiency.left(remains, retries=False):
+            kept = keeps_retries(release, self._policy, seen.at_ms)
+            if sufficiency.left(remains, retries=kept):
                 return replace(seen, remains=remains)
         seen = self._stopped(release, seen, side)
         if seen.deployed[side].parked:
@@ -316,10 +336,10 @@ class Operations:
         Step.READY: _ready,
         Step.PROVE: _prove,
         Step.LOAD_TEST: _load_test,
-        Step.CANARY: _traffic,
+        Step.CANARY: _first_traffic,
         Step.HALF: _traffic,
-        Step.BOTH: _traffic,
-        Step.ALL: _traffic,
+        Step.BOTH: _first_traffic,
+        Step.ALL: _first_traffic,
         Step.DRAIN: _drain,
         Step.PARK: _park,
         Step.WAKE: _wake,

@@ -135,6 +135,11 @@ def pinned(release: Release) -> Mapping[str, str]:
     return dict.fromkeys(tenants, release.target)
 
 
+def keeps_retries(release: Release, policy: Policy, now_ms: int) -> bool:
+    """Whether events that wait for their next try still keep the side that is left from being parked."""
+    return now_ms - release.traffic_ms < 1_000 * policy.retries_seconds
+
+
 def seconds_of(step: Step, policy: Policy) -> int | None:
     """After so long a step forward has failed; None if it may take any time."""
     limits: Mapping[Step, int] = {

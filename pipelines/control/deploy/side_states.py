@@ -23,7 +23,9 @@ def _state(backend: Backend, side: str, now_ms: int) -> SideState:
         with suppress(BackendError):
             remains = backend.remains(side)
             unread, waiting = sum(remains.lag.values()), remains.retries
-    rating = backend.rating(side)
+    rating = None
+    with suppress(BackendError):
+        rating = backend.rating(side)
     return SideState(
         side=side,
         at_ms=now_ms,

@@ -128,6 +128,10 @@ class LocalBackend:
             looked = self._obstacles.found(side, version)
             return None if looked is None else [*looked, *self.passing(side)]
 
+    def closed(self, side: str) -> str:  # noqa: ARG002  # the protocol's
+        """Empty: a local side is always open."""
+        return ""
+
     def passing(self, side: str) -> Sequence[Obstacle]:
         """Replicas that are not in sync: a broker was stopped, or is being started."""
         with _explained():
@@ -142,8 +146,10 @@ class LocalBackend:
         """Replace the code of a side by a version, and start it; a parked side wakes up."""
         with _explained(), self._fenced(fence):
             code = self._side(side).code
-            if code is None or code.version != version:
-                self._end_proof(side)
+            if code is None or code.version != version or self._code[side].parked():
+                self._end_proof(
+                    side
+                )  # also of a version that is started again: events for proof were refused
             if side not in self._traffic.state().open_sides:
                 self._code[side].give_way()  # the other side's events are due within a second
             self._code[side].start(version)

@@ -10,11 +10,14 @@ import msgspec
 from pipelines.control.deploy.backend import BackendError, Rating
 from scripts.local.side import Side
 from scripts.local.warmup.warmup import WarmUpLimits, warm_up
+from scripts.local.whole_file import write_whole
 from shared.contracts.topics import Topic
 from shared.kafka.admin import admin_client
 from shared.kafka.consumer_lag import topic_ends
+from shared.runtime.logging import get_logger
 
 _SECONDS: Final = 30.0
+_log = get_logger(__name__)
 
 
 class LoadTest:
@@ -25,6 +28,7 @@ class LoadTest:
         self._side, self._file = side, folder / "rating.json"
         self._thread: threading.Thread | None = None
         self._failure: Exception | None = None
+        self._warned = False
 
     def rating(self) -> Rating | None:
         """The newest one; None if there was none.
@@ -39,6 +43,16 @@ class LoadTest:
             return msgspec.json.decode(self._file.read_bytes(), type=Rating)
         except FileNotFoundError:
             return None
+        except msgspec.DecodeError as error:
+            self._warn(error)
+            return None
+
+    def _warn(self, error: Exception) -> None:
+        """Once: a rating is asked for at every look."""
+        if not self._warned:
+            said = {"side": self._side.name, "file": str(self._file), "error": str(error)}
+            _log.warning("a rating cannot be read, and counts as none until the next load test", extra=said)
+        self._warned = True
 
     def begin(self, version: str) -> None:
         """Begin one of a version, unless one is running."""
@@ -48,8 +62,9 @@ class LoadTest:
 
     def _work(self, version: str) -> None:
         try:
-            self._file.write_bytes(msgspec.json.encode(self._measured(version)))
+            write_whole(self._file, msgspec.json.encode(self._measured(version)))
         except Exception as error:  # the next question is answered with it
+            _log.warning("a load test failed", extra={"side": self._side.name, "error": str(error)})
             self._failure = error
 
     def _measured(self, version: str) -> Rating:

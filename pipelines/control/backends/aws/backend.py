@@ -118,11 +118,17 @@ class AwsBackend:
     def obstacles(self, side: str, version: str) -> Sequence[Obstacle] | None:
         """Why a version cannot be released to a side now; None while it is asked what it reads."""
         with _explained():
-            # First, and without asking its brokers: nothing else may keep a rollback from learning of it.
-            closed = [_closed(side)] if side in self._traffic.closed() else []
+            # First, and without asking its brokers, which may be away while its stack is changed.
+            why = self.closed(side)
+            closed = [Obstacle(text=why, lasting=False)] if why else []
             if self._versions.manifests(version, side) is None:
                 return [*closed, Obstacle(text=f"there is no version {version} for {side}", lasting=True)]
             return closed or self.passing(side) or self._unread(side, version)
+
+    def closed(self, side: str) -> str:
+        """Why a side takes no traffic until it is opened, in words; empty if it is open. One request."""
+        with _explained():
+            return closed_text(side) if side in self._traffic.closed() else ""
 
     def passing(self, side: str) -> Sequence[Obstacle]:
         """Obstacles while AWS or the brokers are busy: four requests, and one more per group of nodes."""
@@ -289,10 +295,6 @@ class AwsBackend:
             kube = eks_api(self._session, self._eks, cluster, region)
             self._codes[side] = SideCode(kube, self._versions, side, wall_clock)
         return self._codes[side]
-
-
-def _closed(side: str) -> Obstacle:
-    return Obstacle(text=closed_text(side), lasting=False, shut=True)
 
 
 def _traffic_settings(settings: AwsSettings) -> TrafficSettings:

@@ -105,12 +105,24 @@ def _overdue(at: Look) -> str:
     passed, limit = (at.now_ms - at.release.since_ms) / 1_000, seconds_of(step, at.policy)
     if limit is None or passed <= limit:
         return ""
-    if step is Step.BAKE and not _lasts(at):
-        return ""  # it ends by itself: there was no look for a while, or the first one afterwards failed
-    if step in (Step.WATCH, Step.WATCH_HALF) and _further(at).step is not step:
-        return ""  # there was no look for a while, and this one has the good verdict
+    if _may_end_yet(at):
+        return ""
     why = at.seen.problem or waits or at.release.said or "nothing seen"
     return f"{step} was not over after {limit:,} s: {why}"
+
+
+def _may_end_yet(at: Look) -> bool:
+    """Whether a step that judges may still end well, though its time is up: there was no look for a while.
+
+    The first look afterwards may have to wait, or fail; after that the verdict of a watch counts. Baking ends
+    by itself.
+    """
+    step = at.release.step
+    if step not in (Step.WATCH, Step.WATCH_HALF, Step.BAKE):
+        return False
+    if step is Step.BAKE or at.release.waits or at.seen.problem:
+        return not _lasts(at)
+    return _further(at).step is not step
 
 
 def _lasts(at: Look) -> bool:

@@ -29,8 +29,8 @@ def _back_to_former(at: Look, weights: Weights) -> Release:
     """A version that has served before is not checked again: the way back is to be short."""
     if at.release.kind is Kind.ROLLBACK and not weights.get(at.release.former):
         return undone(at.release, f"the traffic was moved since: {shares(weights)}", at.now_ms)
-    if shut := [each.text for each in at.seen.obstacles or () if each.shut]:
-        return undone(at.release, "; ".join(shut), at.now_ms)
+    if at.seen.closed:
+        return undone(at.release, at.seen.closed, at.now_ms)
     return at.onward(f"back to {at.release.version} on {at.release.target}")
 
 

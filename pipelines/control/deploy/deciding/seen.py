@@ -24,6 +24,9 @@ from shared.contracts.releases import Positions, Release
 class Seen(Struct, frozen=True, kw_only=True):
     """The findings of a look at the sides; None is not asked, or not known."""
 
+    at_ms: int = 0
+    """When the look began, epoch milliseconds."""
+
     problem: str = ""
     """Why the place could not be asked or changed."""
 
@@ -34,6 +37,9 @@ class Seen(Struct, frozen=True, kw_only=True):
 
     deployed: Mapping[str, Deployed] = {}
     obstacles: Sequence[Obstacle] | None = None
+    closed: str = ""
+    """Why the side that a rollback would go to takes no traffic."""
+
     no_way_back: str = ""
     """Why the version that serves could not be started again."""
 

@@ -2,12 +2,13 @@
 
 from msgspec.structs import replace
 
+from pipelines.control.deploy.backend import Remains
 from pipelines.control.deploy.deciding.moved_traffic import held_up
 from pipelines.control.deploy.deciding.preflight import shares
 from pipelines.control.deploy.deciding.seen import Look
 from pipelines.control.deploy.deciding.transitions import moved
 from pipelines.control.deploy.judging import sufficiency
-from pipelines.control.deploy.policy import percent, pinned
+from pipelines.control.deploy.policy import keeps_retries, percent, pinned
 from shared.contracts.release_steps import Step
 from shared.contracts.releases import Release
 
@@ -39,6 +40,8 @@ def after_ready(at: Look) -> Release:
 def after_traffic(at: Look) -> Release:
     """Over once the traffic is shared as the step wants it."""
     found, pins = at.seen.weights, pinned(at.release)
+    if found is None and at.seen.readiness is not None and not at.seen.readiness.ready:
+        return replace(at.release, said=f"{at.release.target} is not ready: waiting for {waiting_for(at)}")
     if found is None or found.get(at.release.target) != percent(at.release, at.policy):
         return at.release
     if dict(at.seen.pinned) != pins:
@@ -51,13 +54,15 @@ def after_drain(at: Look) -> Release:
     """Over once clients have left a side and it has nothing unread."""
     if at.seen.remains is None or not clients_had_time(at):
         return at.release
-    kept = at.now_ms - at.release.traffic_ms < 1_000 * at.policy.retries_seconds
-    left = sufficiency.left(at.seen.remains, retries=kept)
-    if left:
+    if left := _left(at, at.seen.remains):
         return replace(at.release, said=f"left: {'; '.join(left)}")
     if at.seen.dead_letters is None:
         return replace(at.release, said="nothing unread; its dead letters are being counted")
     return at.onward(sufficiency.outcome_in_words(at.seen.remains, at.seen.dead_letters))
+
+
+def _left(at: Look, remains: Remains) -> list[str]:
+    return sufficiency.left(remains, retries=keeps_retries(at.release, at.policy, at.now_ms))
 
 
 def clients_had_time(at: Look) -> bool:
@@ -82,7 +87,7 @@ def after_park(at: Look, side: str, resume: Step, drained: str) -> Release:
         return at.onward(f"{side} is parked") if is_parked(at, side) else at.release
     if at.seen.remains is None:
         return at.release
-    if came := sufficiency.left(at.seen.remains, retries=False):
+    if came := _left(at, at.seen.remains):
         return moved(at.release, resume, at.now_ms, f"since {side} had {drained} came: {'; '.join(came)}")
     return at.onward(f"{side} is parked") if is_parked(at, side) else at.release
 

@@ -17,7 +17,7 @@ from pipelines.control.deploy.deciding.shared_steps import (
     waiting_for,
 )
 from pipelines.control.deploy.deciding.steps_back import STEPS_BACK
-from pipelines.control.deploy.deciding.transitions import ended_as_is, onward, undone
+from pipelines.control.deploy.deciding.transitions import ended_as_is, moved, onward, undone
 from pipelines.control.deploy.deciding.unready_side import (
     given_up,
     left_as_it_is,
@@ -51,8 +51,21 @@ def _start(at: Look) -> Release:
     return after_start(at, at.release.target, at.release.version)
 
 
+def _ready_again(at: Look) -> Release | None:
+    """The release back in the step that starts its target, if that does not run any more; None if it does.
+
+    The place may have been started again, with what has traffic only.
+    """
+    found = at.seen.deployed.get(at.release.target)
+    if found is None or not found.parked:
+        return None
+    return moved(at.release, Step.READY, at.now_ms, f"{at.release.target} does not run any more")
+
+
 def _prove(at: Look) -> Release:
     """What has not arrived may still do: at the start events wait for a chain that is cold."""
+    if (again := _ready_again(at)) is not None:
+        return again
     proof, wanted = at.seen.proof, at.policy.proof_events
     said = sufficiency.so_far(proof, wanted)
     proven = proof is not None and proof.arrived >= wanted and not proof.missing
@@ -63,6 +76,8 @@ def _load_test(at: Look) -> Release:
     rating = at.seen.rating
     if not at.policy.rating_days:
         return at.onward("left out by setting")
+    if (again := _ready_again(at)) is not None:
+        return again
     if rating is None or sufficiency.old(rating, at.release.version, at.policy.rating_days, at.now_ms):
         return replace(at.release, said="under way")
     weaker = sufficiency.weaker(rating, at.seen.former_rating, at.policy.least_rating)

@@ -13,6 +13,23 @@ _FIRST_PASSED: Final = 20
 started and got its first traffic is asked for to the end, and a side may drain and be parked without end.
 """
 
+_TIMED: Final = frozenset(
+    {
+        Step.SNAPSHOT,
+        Step.START,
+        Step.READY,
+        Step.PROVE,
+        Step.LOAD_TEST,
+        Step.WAKE,
+        Step.SETTLE,
+        Step.RESTART,
+    }
+)
+"""Steps that are given up a time after they began, and neither give a side traffic nor judge it.
+
+The beginning of one that gives traffic says from when on a version's events count, and stays.
+"""
+
 _UNTOUCHED = (Step.PREFLIGHT, Step.SNAPSHOT)
 
 
@@ -51,10 +68,20 @@ def onward(release: Release, now_ms: int, said: str = "") -> Release:
 def taken_over(release: Release, owner: str, now_ms: int) -> Release:
     """In the hands of another process, with a higher term.
 
-    Since the one before it ended there was no look: how long there is something to wait for, or the place
-    cannot be asked, counts anew.
+    Since the one before it ended there was no look, and nothing was started: how long there is something to
+    wait for, a side is not ready or stopped, or the place cannot be asked, counts anew, as does a step that
+    is given up after a time.
     """
-    return replace(release, owner=owner, term=release.term + 1, waits_since_ms=now_ms, problem_ms=0)
+    return replace(
+        release,
+        owner=owner,
+        term=release.term + 1,
+        since_ms=now_ms if release.step in _TIMED else release.since_ms,
+        waits_since_ms=now_ms,
+        unready_ms=0,
+        stopped_ms=0,
+        problem_ms=0,
+    )
 
 
 def undone(release: Release, why: str, now_ms: int, *, replay: bool = False) -> Release:

@@ -145,15 +145,19 @@ def obstacles(backend: AwsBackend, side: str, version: str) -> list[Obstacle]:
 
 def test_a_closed_side_is_named_with_what_opens_it_while_nothing_else_answers(closed: AwsBackend) -> None:
     (found,) = obstacles(closed, "green", "1.0")
-    assert (found.shut, found.lasting) == (True, False)
+    assert not found.lasting
+    assert found.text == closed.closed("green")
     assert "green is closed to traffic" in found.text
     assert "`python -m scripts.release.traffic open green`" in found.text
 
 
 def test_a_closed_side_is_named_beside_a_version_that_is_not_there(closed: AwsBackend) -> None:
     found = obstacles(closed, "green", "2.0")
-    assert [(each.shut, each.lasting) for each in found] == [(True, False), (False, True)]
-    assert [each.shut for each in obstacles(closed, "blue", "2.0")] == [False]
+    assert [(each.text == closed.closed("green"), each.lasting) for each in found] == [
+        (True, False), (False, True),
+    ]  # fmt: skip
+    assert closed.closed("blue") == ""
+    assert [each.lasting for each in obstacles(closed, "blue", "2.0")] == [True]
 
 
 def test_a_side_that_is_closed_or_takes_no_events_does_not_begin_to_get_traffic(

@@ -326,6 +326,39 @@ def test_what_comes_while_a_side_is_being_stopped_is_processed_before_it_stays_p
     assert_whole(world, version=NEW, side=DARK)
 
 
+@pytest.mark.parametrize("when", ["after_call", "before_call"])
+def test_events_that_wait_for_a_retry_since_a_side_is_being_stopped_keep_it_for_their_time(when: str) -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    world.until(lambda release: release.step is Step.PARK)
+    came = iter([4])
+
+    def retry(name: str) -> None:
+        if name == ("park" if when == "after_call" else "pause_canary"):
+            world.place.world.sides[LIGHT].retries += next(came, 0)
+
+    setattr(world.place, when, retry)
+    world.until(lambda release: release.step is Step.DRAIN)
+    assert world.release.log[-1].said == (
+        "since blue had drained came: retry: 4 records; 4 events wait for their next try"
+    )
+    world.turn(3_600)
+    assert (world.release.step, world.release.unfinished) == (Step.DRAIN, "")
+    world.place.world.sides[LIGHT].retries = 0
+    assert world.ended().step is Step.DONE
+    assert [each for each in steps(world.release) if each is Step.DRAIN] == [Step.DRAIN, Step.DRAIN]
+    assert_whole(world, version=NEW, side=DARK)
+
+
+def test_events_that_wait_for_a_retry_after_their_time_do_not_keep_a_side_that_is_being_stopped() -> None:
+    world = ReleaseWorld(Policy(retries_seconds=0))
+    world.ask(Kind.DEPLOY, NEW)
+    world.until(lambda release: release.step is Step.PARK)
+    world.place.world.sides[LIGHT].retries = 4
+    release = world.ended()
+    assert (release.step, steps(release)) == (Step.DONE, list(release.plan))
+
+
 def test_alarms_of_a_side_do_not_keep_a_burst_from_being_ended() -> None:
     world = ReleaseWorld()
     world.ask(Kind.BURST)
@@ -343,6 +376,42 @@ def test_a_good_verdict_counts_though_it_comes_after_a_long_absence(step: Step, 
     world.until(lambda release: release.step is step)
     world.turn(3_600)
     assert world.release.step is following
+
+
+@pytest.mark.parametrize("finds", ["a wait", "a silent meter"])
+@pytest.mark.parametrize(("step", "following"), [(Step.WATCH, Step.HALF), (Step.WATCH_HALF, Step.ALL)])
+def test_a_good_verdict_counts_though_the_first_look_after_a_long_absence_cannot_have_it(
+    step: Step, following: Step, finds: str
+) -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    world.until(lambda release: release.step is step)
+    world.another()
+    if finds == "a wait":
+        world.permissions.waits = [f"green: deployer: step forward (deploy 2.0, {step}) is under way"]
+    else:
+        world.place.silent_meters = {DARK}
+    world.turn(3_600)
+    for _ in range(17):
+        world.turn()
+    assert (world.release.step, world.release.back) == (step, "")
+    world.permissions.waits, world.place.silent_meters = [], set()
+    world.turn()
+    assert (world.release.step, world.release.back) == (following, "")
+
+
+@pytest.mark.parametrize("step", [Step.WATCH, Step.WATCH_HALF])
+def test_a_version_of_which_a_watch_learns_nothing_after_a_long_absence_is_undone(step: Step) -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    world.until(lambda release: release.step is step)
+    world.another()
+    world.place.silent_meters = {DARK}
+    world.turn(3_600)
+    back_ms = world.now_ms
+    world.until(lambda release: bool(release.back))
+    assert f"{step} was not over after 1,800 s: {step}: observe of green" in world.release.back
+    assert 600 <= (world.now_ms - back_ms) / 1_000 <= 620
 
 
 def test_a_version_that_did_well_is_kept_though_nobody_looked_for_longer_than_it_bakes() -> None:

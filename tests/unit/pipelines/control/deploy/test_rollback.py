@@ -126,6 +126,24 @@ def test_a_rollback_does_not_go_to_a_side_that_is_closed() -> None:
     assert_whole(world, version=NEW, side=DARK)
 
 
+def test_the_end_of_a_burst_looks_at_no_version() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.BURST)
+    world.ended()
+    looks = world.place.obstacle_looks
+    world.ask(Kind.BURST_OFF)
+    assert world.ended().step is Step.DONE
+    assert world.place.obstacle_looks == looks
+
+
+def test_a_rollback_looks_at_no_version() -> None:
+    world = _released()
+    looks = world.place.obstacle_looks
+    world.ask(Kind.ROLLBACK)
+    assert world.ended().step is Step.DONE
+    assert world.place.obstacle_looks == looks
+
+
 def test_a_rollback_does_not_ask_the_bad_side_before_it_has_moved_the_traffic() -> None:
     world = _released()
     world.place.unreachable = {DARK}

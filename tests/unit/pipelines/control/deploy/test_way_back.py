@@ -263,6 +263,26 @@ def test_what_comes_while_a_side_is_parked_again_is_processed_before_it_stays_pa
     assert_whole(world, version=OLD, side=LIGHT)
 
 
+def test_events_that_wait_for_a_retry_since_a_side_is_parked_again_keep_it_for_their_time() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, Bad.SLOWER)
+    world.until(lambda release: release.step is Step.LAY_DOWN)
+    came = iter([4])
+
+    def retry(name: str) -> None:
+        if name == "park":
+            world.place.world.sides[DARK].retries += next(came, 0)
+
+    world.place.after_call = retry
+    world.until(lambda release: release.step is Step.CATCH_UP)
+    assert world.release.log[-1].said.endswith("came: retry: 4 records; 4 events wait for their next try")
+    world.turn(3_600)
+    assert world.release.step is Step.CATCH_UP
+    world.place.world.sides[DARK].retries = 0
+    assert world.ended().step is Step.UNDONE
+    assert_whole(world, version=OLD, side=LIGHT)
+
+
 def test_a_side_that_has_something_before_it_is_not_parked_again() -> None:
     world = ReleaseWorld()
     world.ask(Kind.DEPLOY, Bad.SLOWER)
