@@ -147,9 +147,7 @@ class LocalBackend:
         with _explained(), self._fenced(fence):
             code = self._side(side).code
             if code is None or code.version != version or self._code[side].parked():
-                self._end_proof(
-                    side
-                )  # also of a version that is started again: events for proof were refused
+                self._end_proof(side)  # also if the same one is started again: its events were refused
             if side not in self._traffic.state().open_sides:
                 self._code[side].give_way()  # the other side's events are due within a second
             self._code[side].start(version)
