@@ -103,7 +103,7 @@ def test_micro_batches_are_as_far_apart_as_the_setting_says(
     try:
         side.event("good", 1_000)
         side.flush()
-        eventually(lambda: sink.ids["/200:e1000"], 240, every=0.3)
+        eventually(lambda: query.recentProgress and sink.ids["/200:e1000"], 240, every=0.3)
         before = max(each["batchId"] for each in query.recentProgress)
         for n in range(30):
             side.event("good", n)

@@ -11,7 +11,7 @@ from tests.harness.bad_versions import Edit, commit_with
 FILE, ADDED = "shared/contracts/topics.py", "scores"
 EDITS = [
     Edit(FILE, '    TRACES = "traces"\n', f'    TRACES = "traces"\n    SCORES = "{ADDED}"\n'),
-    Edit(FILE, "Topic.RETRY_OUT, Topic.TRACES)\n", "Topic.RETRY_OUT, Topic.TRACES, Topic.SCORES)\n"),
+    Edit(FILE, "Topic.UNMATCHED, Topic.TRACES)\n", "Topic.UNMATCHED, Topic.TRACES, Topic.SCORES)\n"),
 ]
 
 
