@@ -16,7 +16,7 @@ from shared.kafka.offset_range_reader import OffsetRange
 
 NOW: Final = 1_800_000_000_000
 LETTERS: Final = (1 << 14) + 1
-"""One block of those that are forgotten together, and a letter more."""
+"""One block of letters, which are forgotten together, and one more."""
 
 
 class Reader:

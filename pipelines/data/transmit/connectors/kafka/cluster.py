@@ -94,9 +94,9 @@ class KafkaCluster:
             self._sends -= 1
             self._used = loop.time()
 
-    def is_idle_since(self, seconds: float) -> bool:
+    def is_idle_since(self, moment: float) -> bool:
         """Whether it was not used since a time on the loop's clock."""
-        return not self._sends and self._used <= seconds
+        return not self._sends and self._used <= moment
 
     async def _send(self, topic: str, records: Sequence[Record], until: float) -> Sequence[Answer]:
         try:

@@ -105,7 +105,7 @@ class Kafka:
         )
 
     def _held_like(self, access: Access) -> int:
-        """How many producers of that kind its tenant has, those that were replaced included."""
+        """How many producers of that kind its tenant has, replaced ones included."""
         held = (each.access for each in (*self._clusters.values(), *self._replaced))
         return sum((e.tenant, e.batch_records) == (access.tenant, access.batch_records) for e in held)
 
