@@ -43,7 +43,7 @@ class DemoLoad(Struct, frozen=True, kw_only=True):
     bootstraps: Sequence[str]
     """Of each side that may have an event."""
 
-    supply: EventSource
+    source: EventSource
     kind_of: KindOf | None
     rate: float
     batch: int
@@ -81,10 +81,10 @@ def _not_live(acked: set[str], arrived: int) -> str:
 
 
 async def _probe(url: str, acked: set[str]) -> None:
-    supply = Telemetry(_PROBE + new_run_id())
+    source = Telemetry(_PROBE + new_run_id())
     once = Schedule(rate=_PROBE_EVENTS * 10, batch=_PROBE_EVENTS, seconds=0.1)
     sender = Sender(
-        url, KEY, supply, once, connections=1, patience=5, on_acked=lambda ids, _, __: acked.update(ids)
+        url, KEY, source, once, connections=1, patience=5, on_acked=lambda ids, _, __: acked.update(ids)
     )
     await sender.run()
 
@@ -102,7 +102,7 @@ class Demo:
         self._sender = Sender(
             plan.url,
             KEY,
-            plan.supply,
+            plan.source,
             Schedule(rate=plan.rate, batch=plan.batch, seconds=plan.seconds),
             on_acked=self._pending.add,
         )

@@ -40,7 +40,7 @@ async def run_demo(root: Path, progress: Progress, wanted: DemoOptions) -> bool:
     Raises:
         OperatorError: if the side does not deliver or refuses the sample, or if the file cannot be read.
     """
-    supply, telemetry = _supply(wanted.events)
+    source, telemetry = _source(wanted.events)
     console, stopping = Console(highlight=False), asyncio.Event()
     async with Receiver() as receiver:
         with progress.step("applying scripts/samples/demo.yaml") as say:
@@ -50,7 +50,7 @@ async def run_demo(root: Path, progress: Progress, wanted: DemoOptions) -> bool:
         plan = DemoLoad(
             url=collect_url(root),
             bootstraps=bootstraps(root),
-            supply=supply,
+            source=source,
             kind_of=telemetry.kind_of if telemetry else None,
             rate=wanted.rate,
             batch=wanted.batch,
@@ -64,7 +64,7 @@ async def run_demo(root: Path, progress: Progress, wanted: DemoOptions) -> bool:
     return totals.good
 
 
-def _supply(events: Path | None) -> tuple[EventSource, Telemetry | None]:
+def _source(events: Path | None) -> tuple[EventSource, Telemetry | None]:
     if events is None:
         telemetry = Telemetry(new_run_id())
         return telemetry, telemetry

@@ -69,7 +69,7 @@ async def run_twins_demo(twins: Twins, progress: Progress, rate: float) -> bool:
         plan = DemoLoad(
             url=twins.edge.events_url,
             bootstraps=[side.bootstrap for side in twins.sides],
-            supply=telemetry,
+            source=telemetry,
             kind_of=telemetry.kind_of,
             rate=rate,
             batch=1,

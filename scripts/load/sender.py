@@ -61,7 +61,7 @@ class Sender:
         self,
         url: str,
         key: str,
-        supply: EventSource,
+        source: EventSource,
         schedule: Schedule,
         *,
         connections: int = CONNECTIONS,
@@ -74,7 +74,7 @@ class Sender:
         Args:
             url: base URL of collect.
             key: write key.
-            supply: the events.
+            source: the events.
             schedule: when they are due.
             connections: requests in flight at most.
             patience: seconds for which a request is repeated.
@@ -95,8 +95,8 @@ class Sender:
         """How much later than due requests were started. Large values: the rate was not reached."""
 
         self._url = url.rstrip("/") + PATH
-        self._headers = {"Authorization": f"Bearer {key}", "Content-Type": supply.content_type}
-        self._supply = supply
+        self._headers = {"Authorization": f"Bearer {key}", "Content-Type": source.content_type}
+        self._source = source
         self._schedule = schedule
         self._connections = connections
         self._patience = patience
@@ -107,7 +107,7 @@ class Sender:
         self._begin_ms = 0
         self._turns = asyncio.Lock()
         self._over = False
-        self.supply_ended = False
+        self.source_ended = False
         """Whether all events were taken."""
 
     @property
@@ -154,9 +154,9 @@ class Sender:
                 await asyncio.sleep(min(due - elapsed, _NAP_SECONDS))
                 continue
             moment = elapsed if self._schedule.rate is None else due
-            bundle = self._supply.take(self._schedule.batch, self._begin_ms + round(moment * 1000))
+            bundle = self._source.take(self._schedule.batch, self._begin_ms + round(moment * 1000))
             if bundle is None:
-                self.supply_ended = True
+                self.source_ended = True
                 break
             if bundle.count:
                 return self._begun(bundle, elapsed - moment)

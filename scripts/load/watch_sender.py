@@ -24,7 +24,7 @@ _GRACE_SECONDS = 10.0
 _BEHIND_MS = 100
 
 
-class Outcome(Enum):
+class SendResult(Enum):
     """How a load ended."""
 
     ALL_ACKNOWLEDGED = auto()
@@ -44,7 +44,7 @@ class SendOptions(Struct, frozen=True, kw_only=True):
 
     url: str
     key: str
-    supply: EventSource
+    source: EventSource
     schedule: Schedule
     connections: int
     patience: float
@@ -53,7 +53,7 @@ class SendOptions(Struct, frozen=True, kw_only=True):
     """Number of events, if known beforehand."""
 
 
-async def watch_sender(load: SendOptions) -> Outcome:
+async def watch_sender(load: SendOptions) -> SendResult:
     """Send a load and print its figures. One that lasts for a time may be interrupted: it has no rest.
 
     Raises:
@@ -64,7 +64,7 @@ async def watch_sender(load: SendOptions) -> Outcome:
         sender = Sender(
             load.url,
             load.key,
-            load.supply,
+            load.source,
             load.schedule,
             connections=load.connections,
             patience=load.patience,
@@ -78,9 +78,9 @@ async def watch_sender(load: SendOptions) -> Outcome:
         err().print(Text.assemble(("stopped ", "bold red"), f"collect answered {printable(counts.hopeless)}"))
     if interrupted and load.schedule.seconds is None and counts.sent != load.total:
         err().print(_interrupted(counts.sent, load.total), soft_wrap=True)
-        return Outcome.INTERRUPTED
+        return SendResult.INTERRUPTED
     good = counts.refused == 0 and counts.unacknowledged == 0 and counts.acked == counts.sent
-    return Outcome.ALL_ACKNOWLEDGED if good else Outcome.NOT_ALL_ACKNOWLEDGED
+    return SendResult.ALL_ACKNOWLEDGED if good else SendResult.NOT_ALL_ACKNOWLEDGED
 
 
 def _interrupted(sent: int, total: int | None) -> Text:
@@ -107,17 +107,17 @@ async def _run_watched(sender: Sender, total: int | None) -> bool:
     stopping, meter = asyncio.Event(), RateMeter()
     sending = asyncio.create_task(sender.run())
     sending.add_done_callback(lambda _: stopping.set())
-    with on_signals(stopping), ProgressLine(err()) as ticker:
-        while not await is_set_within(stopping, ticker.seconds):
+    with on_signals(stopping), ProgressLine(err()) as line:
+        while not await is_set_within(stopping, line.seconds):
             done = None if total is None else min(sender.counts.sent / max(total, 1), 1.0)
-            ticker.show(_line(sender, meter.rate(sender.counts.acked)), done)
+            line.show(_line(sender, meter.rate(sender.counts.acked)), done)
     if interrupted := not sending.done():
         sender.stop()
         await asyncio.wait([sending], timeout=_GRACE_SECONDS)
         sending.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await sending
-    return interrupted and not sender.supply_ended
+    return interrupted and not sender.source_ended
 
 
 def _line(sender: Sender, rate: float) -> str:

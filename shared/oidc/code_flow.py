@@ -15,14 +15,14 @@ from shared.oidc.verifier import Claims, Verifier
 _BYTES: Final = 32
 
 
-class Attempt(Struct, frozen=True, kw_only=True):
+class SignIn(Struct, frozen=True, kw_only=True):
     """The secrets of one sign-in, all random."""
 
     state: str
-    """Comes back with the code: the answer is to this attempt."""
+    """Comes back with the code: the answer is to this sign-in."""
 
     nonce: str
-    """Comes back in the token: the token is of this attempt."""
+    """Comes back in the token: the token is of this sign-in."""
 
     verifier: str
     """Goes with the code: who redeems it is who asked."""
@@ -34,10 +34,10 @@ class Attempt(Struct, frozen=True, kw_only=True):
         return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
-def new_attempt() -> Attempt:
+def new_sign_in() -> SignIn:
     """The secrets of another sign-in."""
     state, nonce, verifier = (secrets.token_urlsafe(_BYTES) for _ in range(3))
-    return Attempt(state=state, nonce=nonce, verifier=verifier)
+    return SignIn(state=state, nonce=nonce, verifier=verifier)
 
 
 class Tokens(Struct, frozen=True, kw_only=True):
@@ -88,16 +88,16 @@ class CodeFlow:
         self._provider, self._verifier = provider, verifier
         self._client_id, self._secret, self._redirect, self._scopes = client_id, secret, redirect, scopes
 
-    def address(self, attempt: Attempt, *, prompt: str | None = None) -> str:
+    def address(self, sign_in: SignIn, *, prompt: str | None = None) -> str:
         """Where to send the browser; `prompt` is OpenID Connect's, such as `login`."""
         asked = {
             "response_type": "code",
             "client_id": self._client_id,
             "redirect_uri": self._redirect,
             "scope": self._scopes,
-            "state": attempt.state,
-            "nonce": attempt.nonce,
-            "code_challenge": attempt.challenge,
+            "state": sign_in.state,
+            "nonce": sign_in.nonce,
+            "code_challenge": sign_in.challenge,
             "code_challenge_method": "S256",
         } | ({} if prompt is None else {"prompt": prompt})
         at = self._provider.metadata().authorization_endpoint
@@ -105,15 +105,15 @@ class CodeFlow:
             raise ProviderAwayError(f"{self._provider.issuer} names no authorization_endpoint")
         return f"{at}{'&' if '?' in at else '?'}{urlencode(asked)}"
 
-    def redeem(self, code: str, attempt: Attempt) -> SignedIn:
+    def redeem(self, code: str, sign_in: SignIn) -> SignedIn:
         """Who signed in.
 
         Raises:
             TokenRefusedError: if the code is not valid, or its token is not.
         """
         fields = {"grant_type": "authorization_code", "code": code, "redirect_uri": self._redirect}
-        found = self._tokens(fields | {"code_verifier": attempt.verifier})
-        claims = self._verifier.verify(found.id_token, attempt.nonce)
+        found = self._tokens(fields | {"code_verifier": sign_in.verifier})
+        claims = self._verifier.verify(found.id_token, sign_in.nonce)
         return SignedIn(token=found.id_token, claims=claims, refresh_token=found.refresh_token)
 
     def renew(self, former: SignedIn) -> SignedIn:

@@ -3,7 +3,7 @@
 import pytest
 from opentelemetry.exporter.otlp.common import http
 
-from pipelines.control.trace.otlp import OtlpExporter, Outcome
+from pipelines.control.trace.otlp import ExportResult, OtlpExporter
 from pipelines.control.trace.spans import Span
 from tests.harness.span_receiver import SpanReceiver, listening
 from tests.harness.waiting import free_port
@@ -22,31 +22,31 @@ SPAN = Span(
 
 
 @pytest.mark.parametrize(
-    ("status", "outcome"),
+    ("status", "result"),
     [
-        (200, Outcome.ACKNOWLEDGED),
-        (202, Outcome.ACKNOWLEDGED),
-        (302, Outcome.UNAVAILABLE),
-        (308, Outcome.UNAVAILABLE),
-        (400, Outcome.REFUSED),
-        (413, Outcome.REFUSED),
-        (422, Outcome.REFUSED),
-        (401, Outcome.UNAVAILABLE),
-        (404, Outcome.UNAVAILABLE),
-        (408, Outcome.UNAVAILABLE),
-        (429, Outcome.UNAVAILABLE),
-        (503, Outcome.UNAVAILABLE),
+        (200, ExportResult.ACKNOWLEDGED),
+        (202, ExportResult.ACKNOWLEDGED),
+        (302, ExportResult.UNAVAILABLE),
+        (308, ExportResult.UNAVAILABLE),
+        (400, ExportResult.REFUSED),
+        (413, ExportResult.REFUSED),
+        (422, ExportResult.REFUSED),
+        (401, ExportResult.UNAVAILABLE),
+        (404, ExportResult.UNAVAILABLE),
+        (408, ExportResult.UNAVAILABLE),
+        (429, ExportResult.UNAVAILABLE),
+        (503, ExportResult.UNAVAILABLE),
     ],
 )
 def test_only_what_is_said_about_the_spans_themselves_is_for_good(
-    status: int, outcome: Outcome, monkeypatch: pytest.MonkeyPatch
+    status: int, result: ExportResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http, "_MAX_RETRIES", 1)
     receiver = SpanReceiver(free_port())
     receiver.status = status
     with listening(receiver):
         exporter = OtlpExporter(f"http://127.0.0.1:{receiver.port}", "test", 60)
-        assert exporter.export([SPAN]) is outcome
+        assert exporter.export([SPAN]) is result
         exporter.close()
 
 
@@ -56,6 +56,6 @@ def test_an_earlier_refusal_says_nothing_of_a_receiver_that_is_gone(monkeypatch:
     receiver.status = 400
     exporter = OtlpExporter(f"http://127.0.0.1:{receiver.port}", "test", 60)
     with listening(receiver):
-        assert exporter.export([SPAN]) is Outcome.REFUSED
-    assert exporter.export([SPAN]) is Outcome.UNAVAILABLE
+        assert exporter.export([SPAN]) is ExportResult.REFUSED
+    assert exporter.export([SPAN]) is ExportResult.UNAVAILABLE
     exporter.close()

@@ -26,7 +26,7 @@ _KINDS: Final = {"collect": SpanKind.SERVER, "transmit": SpanKind.CLIENT}
 _SAMPLED: Final = TraceFlags(TraceFlags.SAMPLED)
 
 
-class Outcome(Enum):
+class ExportResult(Enum):
     """The result of sending spans to the receiver."""
 
     ACKNOWLEDGED = auto()
@@ -55,26 +55,26 @@ class OtlpExporter:
         self._side = side
         self._resources: dict[str, Resource] = {}
 
-    def export(self, spans: Iterable[Span]) -> Outcome:
+    def export(self, spans: Iterable[Span]) -> ExportResult:
         """Send spans, all in one request."""
         self._status = None
         if self._exporter.export([self._readable(span) for span in spans]) is SpanExportResult.SUCCESS:
             return self._taken()
-        return Outcome.REFUSED if self._status in _REFUSED else Outcome.UNAVAILABLE
+        return ExportResult.REFUSED if self._status in _REFUSED else ExportResult.UNAVAILABLE
 
     def close(self) -> None:
         """Close the connection."""
         self._exporter.shutdown()  # type: ignore[no-untyped-call]
 
-    def _taken(self) -> Outcome:
+    def _taken(self) -> ExportResult:
         """The SDK follows no redirect, yet calls it a success: such a receiver has not taken the spans."""
         if self._status is not None and self._status < _FIRST_REDIRECT:
-            return Outcome.ACKNOWLEDGED
+            return ExportResult.ACKNOWLEDGED
         _log.warning(
             "spans not exported: the receiver redirects; set HIFI_OTLP_ENDPOINT to the address it leads to",
             extra={"status": self._status},
         )
-        return Outcome.UNAVAILABLE
+        return ExportResult.UNAVAILABLE
 
     def _note(self, response: requests.Response, *_: object, **__: object) -> None:
         self._status = response.status_code

@@ -8,7 +8,7 @@ import msgspec
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
 from pipelines.control.trace.metrics import TraceMetrics
-from pipelines.control.trace.otlp import OtlpExporter, Outcome
+from pipelines.control.trace.otlp import ExportResult, OtlpExporter
 from pipelines.control.trace.span_buffer import Partition, SpanBuffer, Trace
 from pipelines.control.trace.spans import spans
 from shared.contracts.topology import INPUTS
@@ -99,12 +99,12 @@ class TraceService:
     def _export(self, due: list[Trace]) -> None:
         """Export traces in one request; in halves if the receiver refuses it for good, down to one trace."""
         exported = [span for trace in due for span in spans(trace.points)]
-        outcome = self._exporter.export(exported) if exported else Outcome.ACKNOWLEDGED
-        self.acknowledged = outcome is not Outcome.UNAVAILABLE
-        if outcome is Outcome.ACKNOWLEDGED:
+        result = self._exporter.export(exported) if exported else ExportResult.ACKNOWLEDGED
+        self.acknowledged = result is not ExportResult.UNAVAILABLE
+        if result is ExportResult.ACKNOWLEDGED:
             self._buffer.done(due)
             self._metrics.exported.inc(len(exported))
-        elif outcome is Outcome.UNAVAILABLE:
+        elif result is ExportResult.UNAVAILABLE:
             self._metrics.refused.inc()
             _log.warning("spans not acknowledged by the receiver; retrying", extra={"spans": len(exported)})
             self._stopping.wait(_PAUSE_SECONDS)

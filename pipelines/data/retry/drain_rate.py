@@ -27,28 +27,28 @@ class DrainRate(NamedTuple):
     """When the next interval begins, epoch milliseconds."""
 
     def spend(self, records: int) -> "DrainRate":
-        """The allowance after that many records left."""
+        """The same, with that many records fewer that may leave."""
         return self._replace(left=self.left - records)
 
 
-def next_interval(allowance: DrainRate, waiting: int, span_ms: float, now_ms: int) -> DrainRate:
-    """The allowance while the first record is due: a new one if the interval is over.
+def next_interval(drain: DrainRate, waiting: int, span_ms: float, now_ms: int) -> DrainRate:
+    """The drain rate while the first record is due: a new one if the interval is over.
 
     The rate never falls while records are due, so that all that wait now have left when the span is over.
 
     Args:
-        allowance: the allowance so far.
+        drain: the drain rate so far.
         waiting: records in the partition that are not written yet, due or not.
         span_ms: over which they are spread; with 0 all leave at once.
         now_ms: epoch milliseconds.
     """
-    if now_ms < allowance.until_ms <= now_ms + INTERVAL_MS:  # a clock may be set back
-        return allowance
+    if now_ms < drain.until_ms <= now_ms + INTERVAL_MS:  # a clock may be set back
+        return drain
     wanted = -(-waiting * INTERVAL_MS // max(1, int(span_ms)))
-    rate = max(allowance.rate, wanted, MIN_RECORDS)
+    rate = max(drain.rate, wanted, MIN_RECORDS)
     return DrainRate(rate, rate, now_ms + INTERVAL_MS)
 
 
-def reset(allowance: DrainRate) -> DrainRate:
-    """The allowance when nothing is due: the next burst gets a rate of its own."""
-    return allowance._replace(rate=0)
+def reset(drain: DrainRate) -> DrainRate:
+    """The drain rate when nothing is due: the next burst gets a rate of its own."""
+    return drain._replace(rate=0)

@@ -129,7 +129,7 @@ class Documents:
         unstated = {intent.named(raw) for raw in bodies if _leaves_keys(raw)}
         seen = {key for key in unstated if str(key) not in expected}
 
-        def attempt() -> Written:
+        def read_and_write() -> Written:
             keys: dict[DocumentKey, str] = {}
             changes = [*gone]
             kept = self.table.current(tenant, sorted(unstated))
@@ -142,7 +142,7 @@ class Documents:
             versions = self.write(tenant, changes, by=by, dry_run=dry_run, unstated=unstated)
             return Written(versions=versions, keys=keys)
 
-        done = self._repeated(tenant, attempt, seen)
+        done = self._repeated(tenant, read_and_write, seen)
         added = {each.key for each in done.versions}
         made = {key: text for key, text in done.keys.items() if key in added and not dry_run}
         for key, text in made.items():
@@ -222,10 +222,10 @@ class Documents:
             source, seen = self._with_present_keys(tenant, key, wanted)
             return Change(key=key, document=source, expected=seen if expected is None else expected)
 
-        def attempt() -> list[StoredDocument]:
+        def read_and_write() -> list[StoredDocument]:
             return self.write(tenant, [change()], by=by, dry_run=dry_run)
 
-        return self._repeated(tenant, attempt, {key} if expected is None else set())
+        return self._repeated(tenant, read_and_write, {key} if expected is None else set())
 
     def _with_present_keys(self, tenant: str, key: DocumentKey, wanted: Source) -> tuple[Source, int]:
         """A source with the keys that it has, or had when it was deleted, and the version that has them."""
@@ -240,30 +240,30 @@ class Documents:
         """Change a source, whatever comes in between."""
         key = DocumentKey("source", name)
 
-        def attempt() -> list[StoredDocument]:
+        def read_and_write() -> list[StoredDocument]:
             found = self.live(tenant, key)
             assert isinstance(found.document, Source)
             wanted = Change(key=key, document=change(found.document), expected=live_version(found))
             return self.write(tenant, [wanted], by=by, dry_run=False)
 
-        self._repeated(tenant, attempt, {key})
+        self._repeated(tenant, read_and_write, {key})
 
-    def _repeated(self, tenant: str, attempt: Callable[[], T], seen: Container[DocumentKey]) -> T:
+    def _repeated(self, tenant: str, read_and_write: Callable[[], T], seen: Container[DocumentKey]) -> T:
         """Read and write, again if another write of a document `seen` came in between.
 
         Args:
             tenant: the owner of the documents.
-            attempt: reads, and writes what follows from it.
-            seen: documents for which `attempt` expects the version that it read itself, not the caller's.
+            read_and_write: writes what follows from what it reads.
+            seen: documents for which it expects the version that it read itself, not the caller's.
         """
         for _ in range(_TRIES - 1):
             try:
-                return attempt()
+                return read_and_write()
             except _OutdatedError as error:
                 if error.key not in seen:
                     raise
         with self._alone(tenant):
-            return attempt()
+            return read_and_write()
 
 
 class _OutdatedError(ProblemError):

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from pipelines.management.api.problems import ProblemError
 from shared.contracts.api_answers.events import NOTHING
+from shared.contracts.api_answers.previews import DestinationView, Preview, SampleView, UnmetCondition
 from shared.contracts.api_answers.problems import FieldError, Problem
-from shared.contracts.api_answers.tries import Attempt, DestinationView, SampleView, UnmetCondition
 from shared.contracts.documents import Destination, Pipe
 from shared.contracts.envelope import SPEC_VERSION, CollectedItem
 from shared.contracts.expressions import ExpressionError
@@ -64,7 +64,7 @@ def _data(item: CollectedItem) -> bytes | None:
     return None if item.data_base64 is None else base64.b64decode(item.data_base64)
 
 
-def preview(pipe: Pipe, event: PreviewEvent, destination: Destination | None, now_ms: int) -> Attempt:
+def preview(pipe: Pipe, event: PreviewEvent, destination: Destination | None, now_ms: int) -> Preview:
     """The effect that the pipe would have on the event.
 
     Args:
@@ -103,9 +103,9 @@ def _place(error: Exception) -> tuple[str, str, str]:
     return "/transform", str(error), "correct the transform, or let the pattern leave such events out"
 
 
-def _nothing(pipe: Pipe, event: PreviewEvent, destination: Destination | None, now_ms: int) -> Attempt:
+def _nothing(pipe: Pipe, event: PreviewEvent, destination: Destination | None, now_ms: int) -> Preview:
     """The answer of a pipe that the event does not leave through."""
-    return Attempt(
+    return Preview(
         pipe=pipe.name,
         sample=_sample(pipe, event.id, now_ms),
         destination=None if destination is None else _in_short(destination),
@@ -124,7 +124,7 @@ def _in_short(destination: Destination) -> DestinationView:
     )
 
 
-def _leaving(answer: Attempt, content: EventContent, transform: PipeTransform | None) -> Attempt:
+def _leaving(answer: Preview, content: EventContent, transform: PipeTransform | None) -> Preview:
     """With the event after masks and transform, with the data's own bytes."""
     left = content if transform is None else transform.apply(content, _EXAMPLE_KEY)
     hashes = transform is not None and transform.hashes

@@ -30,7 +30,7 @@ from shared.contracts.api_answers.documents import (
     WrittenVersion,
 )
 from shared.contracts.api_answers.pages import Page
-from shared.contracts.api_answers.tries import Attempt
+from shared.contracts.api_answers.previews import Preview
 from shared.contracts.live_tail import Message, MessageReader
 from shared.contracts.sides import Sides
 from shared.contracts.write_keys import WriteKey
@@ -220,11 +220,11 @@ class Account:
         )
         return ApiClient.decoded(answer, ReplayCounts)
 
-    async def attempt(self, tenant: str, pipe: Document, event: Raw) -> Attempt:
+    async def preview(self, tenant: str, pipe: Document, event: Raw) -> Preview:
         """The result of trying an event of JSON on a pipe, which need not be saved."""
         path = path_of("tenants", tenant, "try")
         answer = await self._client.send(self._token, "POST", path, {"event": event, "pipe": pipe})
-        (found,) = ApiClient.decoded(answer, Page[Attempt]).items
+        (found,) = ApiClient.decoded(answer, Page[Preview]).items
         return found
 
     async def tail(self, tenant: str, pipe: str) -> AsyncGenerator[Message | None, None]:

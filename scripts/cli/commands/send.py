@@ -13,7 +13,7 @@ from scripts.load.piped_events import PipedEvents
 from scripts.load.run_id import new_run_id
 from scripts.load.schedule import Schedule
 from scripts.load.telemetry import Telemetry
-from scripts.load.watch_sender import Outcome, SendOptions, watch_sender
+from scripts.load.watch_sender import SendOptions, SendResult, watch_sender
 from scripts.local.client.connection import collect_url
 from scripts.terminal import INTERRUPTED, REFUSED
 from shared.runtime.errors import UsageError
@@ -57,22 +57,22 @@ def send(  # noqa: PLR0913, PLR0917 one a command-line option
     if file is None and seconds is None:
         raise UsageError("generated telemetry has no end: give --seconds, or a FILE")
     schedule = Schedule(rate=rate, batch=batch, seconds=seconds)
-    supply = Telemetry(new_run_id(), seed) if file is None else _from_file(file, schedule, stamp=stamp)
+    source = Telemetry(new_run_id(), seed) if file is None else _from_file(file, schedule, stamp=stamp)
     load = SendOptions(
         url=url or collect_url(data),
         key=key,
-        supply=supply,
+        source=source,
         schedule=schedule,
         connections=connections,
         patience=patience,
         acked=acked,
         total=_total(file, schedule),
     )
-    outcome = uvloop.run(watch_sender(load))
-    if isinstance(supply, PipedEvents) and supply.problem is not None:
-        raise supply.problem
-    if outcome is not Outcome.ALL_ACKNOWLEDGED:
-        raise typer.Exit(INTERRUPTED if outcome is Outcome.INTERRUPTED else REFUSED)
+    result = uvloop.run(watch_sender(load))
+    if isinstance(source, PipedEvents) and source.problem is not None:
+        raise source.problem
+    if result is not SendResult.ALL_ACKNOWLEDGED:
+        raise typer.Exit(INTERRUPTED if result is SendResult.INTERRUPTED else REFUSED)
 
 
 def _from_file(file: Path, schedule: Schedule, *, stamp: bool) -> EventSource:

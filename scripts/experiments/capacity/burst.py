@@ -68,8 +68,8 @@ class Opening(Struct, frozen=True, kw_only=True):
     """From then until it takes half, seconds."""
 
 
-class Outcome(Struct, frozen=True, kw_only=True):
-    """The outcome of a burst on the side that has more of it."""
+class BurstResult(Struct, frozen=True, kw_only=True):
+    """The result of a burst on the side that has more of it."""
 
     p95: list[float]
     """By second of sending, seconds."""
@@ -106,7 +106,7 @@ class Scenario(Struct, frozen=True, kw_only=True):
         return self.burst.rate(now) * (1 - other) * self.tier.pods_at_peak
 
 
-def simulate(scenario: Scenario, warm: int, rng: np.random.Generator) -> Outcome:
+def simulate(scenario: Scenario, warm: int, rng: np.random.Generator) -> BurstResult:
     """Follow a burst from `warm` pods on.
 
     Raises:
@@ -129,7 +129,7 @@ def simulate(scenario: Scenario, warm: int, rng: np.random.Generator) -> Outcome
         if first is None and fleet.ready(now) > warm:
             first = now
     each = int(1 / STEP)
-    return Outcome(
+    return BurstResult(
         p95=_p95(np.append(times, end), arrived, served, fleet.capacity(end), scenario.latency),
         backlog=((arrived - served)[each::each] / tier.pods_at_peak).round(3).tolist(),
         pods=fleet.pods,

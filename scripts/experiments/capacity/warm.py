@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from scripts.experiments.capacity.burst import (
     Burst,
+    BurstResult,
     Latency,
     Opening,
-    Outcome,
     Scenario,
     least_warm,
     simulate,
@@ -49,7 +49,7 @@ class Answer(Struct, frozen=True, kw_only=True):
     base_pods: int
     """Of a side that is sized for the base rate alone."""
 
-    unprepared: Outcome
+    unprepared: BurstResult
     """From the base's pods on."""
 
     pods_at_peak: int
@@ -164,13 +164,13 @@ def answers(
 def _answer(promise: float, scenario: Scenario, running: int) -> Answer:
     tier = scenario.tier
 
-    def outcome(warm: int) -> Outcome:
+    def result(warm: int) -> BurstResult:
         return simulate(scenario, warm, np.random.default_rng(SEED))
 
     return Answer(
         tier=tier.name,
         base_pods=running,
-        unprepared=outcome(min(running, tier.pods_at_peak)),
+        unprepared=result(min(running, tier.pods_at_peak)),
         pods_at_peak=tier.pods_at_peak,
-        least=least_warm(lambda warm: outcome(warm).highest <= promise, tier.pods_at_peak),
+        least=least_warm(lambda warm: result(warm).highest <= promise, tier.pods_at_peak),
     )

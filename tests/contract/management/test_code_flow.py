@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from shared.oidc.code_flow import Attempt, CodeFlow, new_attempt
+from shared.oidc.code_flow import CodeFlow, SignIn, new_sign_in
 from shared.oidc.errors import ProviderAwayError, TokenRefusedError
 from shared.oidc.keys import KeyCache
 from shared.oidc.provider import Provider
@@ -32,20 +32,20 @@ def flow_of(provider: OidcProvider, **other: Any) -> CodeFlow:
     return CodeFlow(at, verifier, **(asked | other))
 
 
-def code_of(provider: OidcProvider, flow: CodeFlow, attempt: Attempt) -> str:
+def code_of(provider: OidcProvider, flow: CodeFlow, sign_in: SignIn) -> str:
     """The code with which the provider sends the browser back."""
-    address = flow.address(attempt)
+    address = flow.address(sign_in)
     assert httpx.get(address).status_code == 200
     back = httpx.post(address, data={"yes": "1"}).headers["location"]
     query = parse_qs(urlsplit(back).query)
-    assert back.startswith(HERE + "?") and query["state"] == [attempt.state]
+    assert back.startswith(HERE + "?") and query["state"] == [sign_in.state]
     return query["code"][0]
 
 
 def test_a_person_is_signed_in_and_the_token_is_renewed(provider: OidcProvider) -> None:
-    flow, attempt = flow_of(provider), new_attempt()
-    found = flow.redeem(code_of(provider, flow, attempt), attempt)
-    assert (found.claims["sub"], found.claims["nonce"]) == ("u-ann", attempt.nonce)
+    flow, sign_in = flow_of(provider), new_sign_in()
+    found = flow.redeem(code_of(provider, flow, sign_in), sign_in)
+    assert (found.claims["sub"], found.claims["nonce"]) == ("u-ann", sign_in.nonce)
     assert found.until_ms > wall_clock()
     following = flow.renew(found)
     assert (following.claims["sub"], following.refresh_token != found.refresh_token) == ("u-ann", True)
@@ -54,21 +54,21 @@ def test_a_person_is_signed_in_and_the_token_is_renewed(provider: OidcProvider) 
 
 
 def test_a_code_is_good_once_and_only_for_who_asked(provider: OidcProvider) -> None:
-    flow, attempt = flow_of(provider), new_attempt()
-    code = code_of(provider, flow, attempt)
-    flow.redeem(code, attempt)
-    for other in (attempt, new_attempt()):
+    flow, sign_in = flow_of(provider), new_sign_in()
+    code = code_of(provider, flow, sign_in)
+    flow.redeem(code, sign_in)
+    for other in (sign_in, new_sign_in()):
         with pytest.raises(TokenRefusedError):
             flow.redeem(code, other)
-    stolen = code_of(provider, flow, attempt)
+    stolen = code_of(provider, flow, sign_in)
     with pytest.raises(TokenRefusedError):
-        flow.redeem(stolen, new_attempt())
+        flow.redeem(stolen, new_sign_in())
 
 
 def test_a_token_of_another_sign_in_is_refused(provider: OidcProvider) -> None:
-    flow, attempt = flow_of(provider), new_attempt()
-    code = code_of(provider, flow, attempt)
-    forged = Attempt(state=attempt.state, nonce="another", verifier=attempt.verifier)
+    flow, sign_in = flow_of(provider), new_sign_in()
+    code = code_of(provider, flow, sign_in)
+    forged = SignIn(state=sign_in.state, nonce="another", verifier=sign_in.verifier)
     with pytest.raises(TokenRefusedError, match="nonce"):
         flow.redeem(code, forged)
 
@@ -81,21 +81,21 @@ WRONG: dict[str, Callable[[OidcProvider], CodeFlow]] = {
 
 @pytest.mark.parametrize("what", WRONG)
 def test_a_client_that_the_provider_does_not_know_gets_nothing(provider: OidcProvider, what: str) -> None:
-    flow, attempt = WRONG[what](provider), new_attempt()
+    flow, sign_in = WRONG[what](provider), new_sign_in()
     with pytest.raises(TokenRefusedError):
-        flow.redeem(code_of(provider, flow, attempt), attempt)
+        flow.redeem(code_of(provider, flow, sign_in), sign_in)
 
 
 def test_a_description_of_another_issuer_is_not_believed(provider: OidcProvider) -> None:
     real = provider.issuer
     provider.issuer = "https://evil.example"
     with pytest.raises(ProviderAwayError, match="names another issuer"):
-        flow_of(provider, issuer=real).address(new_attempt())
+        flow_of(provider, issuer=real).address(new_sign_in())
 
 
 def test_a_renewed_token_of_another_person_is_refused(provider: OidcProvider) -> None:
-    flow, attempt = flow_of(provider), new_attempt()
-    found = flow.redeem(code_of(provider, flow, attempt), attempt)
+    flow, sign_in = flow_of(provider), new_sign_in()
+    found = flow.redeem(code_of(provider, flow, sign_in), sign_in)
     for grant in provider.grants.values():
         grant.claims["sub"] = "u-eve"
     with pytest.raises(TokenRefusedError, match="another person"):
@@ -120,4 +120,4 @@ def test_the_description_is_read_once_a_minute_and_again_after_a_failure(provide
 def test_an_issuer_that_is_away_is_named(provider: OidcProvider) -> None:
     provider.away = True
     with pytest.raises(ProviderAwayError, match=f"{provider.issuer}.* answers 500"):
-        flow_of(provider).address(new_attempt())
+        flow_of(provider).address(new_sign_in())

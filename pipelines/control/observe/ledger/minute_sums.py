@@ -72,7 +72,7 @@ class StageSums(msgspec.Struct, omit_defaults=True):
 
 
 class Proven(msgspec.Struct, omit_defaults=True):
-    """Losses and doubles of an account that were reported as proven, and what explains others."""
+    """Losses and doubles of a reconciliation that were reported as proven, and what explains others."""
 
     lost: int = 0
     extra: int = 0
@@ -123,10 +123,10 @@ class MinuteState(msgspec.Struct, omit_defaults=True):
     lines: dict[StageKey, StageSums] = msgspec.field(default_factory=dict)
     lags: Lags = msgspec.field(default_factory=dict)
     sketches: dict[Key, Iblt] = msgspec.field(default_factory=dict)
-    """Proven differences, for accounts that are not even."""
+    """Proven differences, for reconciliations that are not even."""
 
     proven: dict[Key, Proven] = msgspec.field(default_factory=dict)
-    """The proven figures by account, which stay while newly arrived events settle."""
+    """The proven figures by reconciliation, which stay while newly arrived events settle."""
 
     watched: dict[FieldKey, FieldCounts] = msgspec.field(default_factory=dict)
     """Counts of the values in the pipes' watched fields."""
@@ -139,7 +139,7 @@ class MinuteState(msgspec.Struct, omit_defaults=True):
 
     replay: "MinuteState | None" = None
     """The same of events that were processed again after a rollback: a second pass through the chain, with
-    accounts of its own from route on."""
+    reconciliations of its own from route on."""
 
     def add(self, tally: Tally, place: Partition, now_ms: int) -> None:
         """Add a tally of a partition."""
@@ -158,7 +158,7 @@ class MinuteState(msgspec.Struct, omit_defaults=True):
         if self.replay is None:
             self.replay = MinuteState(self.tenant, self.minute)
         self.replay.add(tally, place, now_ms)
-        # What ingest takes does not say whether it is read again, so this account has no other side.
+        # What ingest takes does not say whether it is read again, so this reconciliation has no other side.
         self.replay.sketches.pop(Key(Reconciliation.INGEST), None)
 
     @property
@@ -204,8 +204,8 @@ class MinuteState(msgspec.Struct, omit_defaults=True):
     def encode(self) -> bytes:
         """Serialise for the store.
 
-        A balanced minute of five pipes takes less than 20 KB. Each account that is not even adds up to 9 KB,
-        so a minute may need several DynamoDB items.
+        A balanced minute of five pipes takes less than 20 KB. Each reconciliation that is not even adds up
+        to 9 KB, so a minute may need several DynamoDB items.
         """
         return zlib.compress(_encoder.encode(self))
 

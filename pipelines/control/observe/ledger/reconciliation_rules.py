@@ -1,7 +1,7 @@
-"""Which stages make up the two sides of each account of a minute, and so must be equal.
+"""Which stages make up the two sides of each reconciliation of a minute, and so must be equal.
 
-An account holds the sketch of its plus side minus that of its minus side. What remains is missing (positive)
-or too much (negative), by id.
+A reconciliation holds the sketch of its plus side minus that of its minus side. What remains is missing
+(positive) or too much (negative), by id.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from shared.contracts.topology import INPUTS
 
 
 class Reconciliation(StrEnum):
-    """The accounts: what is compared with what."""
+    """The reconciliations: what is compared with what."""
 
     INGEST = "ingest"
     ROUTE = "route"
@@ -26,7 +26,7 @@ class Reconciliation(StrEnum):
 
     TRANSMIT = "transmit"
     DROPPED = "dropped"
-    """Second copies that transmit dropped: they explain differences in other accounts."""
+    """Second copies that transmit dropped: they explain differences in other reconciliations."""
 
     UNSENDABLE = "unsendable"
     """Quarantined by transmit, where the pipe is not known: explains events missing in a pipe."""
@@ -43,11 +43,11 @@ class Reconciliation(StrEnum):
 
 
 class Balance(NamedTuple):
-    """The two sides of an account."""
+    """The two sides of a reconciliation."""
 
     node: Node
     passing: str
-    """The node with the watermarks (see `watermarks`) that show when the account's input is processed."""
+    """The node with the watermarks (see `watermarks`) that show when its input is processed."""
 
     per_pipe: bool
     plus: tuple[Stage, ...]
@@ -57,7 +57,7 @@ class Balance(NamedTuple):
 
     quarantined: tuple[Topic, ...] = ()
     """Records that the node could not read, by their topic; on the minus side, or on the plus side of an
-    account that has no other."""
+    reconciliation that has no other."""
 
 
 _TAKEN: Final = (Stage.FIRST, Stage.FURTHER, Stage.LETTER, Stage.RETRIED)
@@ -112,20 +112,20 @@ DOUBLED_BEFORE_TRANSMIT: Final = frozenset(
         Reconciliation.RETRY,
     )
 )
-"""Accounts with doubles that transmit later sees as second copies, and drops if it recognises them."""
+"""Reconciliations with doubles that transmit later sees as second copies, and drops if it recognises them."""
 
 
 class Key(NamedTuple):
-    """An account of one tenant's minute."""
+    """A reconciliation of one tenant's minute."""
 
-    account: Reconciliation
+    reconciliation: Reconciliation
     pipe: str = ""
-    """Empty if the account is not kept by pipe."""
+    """Empty if the reconciliation is not kept by pipe."""
 
     @property
     def balance(self) -> Balance:
-        """The two sides of the account."""
-        return BALANCES[self.account]
+        """The two sides of the reconciliation."""
+        return BALANCES[self.reconciliation]
 
     @property
     def input_name(self) -> str | None:
@@ -134,7 +134,7 @@ class Key(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """An account that a tally counts in, and on which side."""
+    """A reconciliation that a tally counts in, and on which side."""
 
     key: Key
     sign: int
@@ -143,11 +143,11 @@ class Entry(NamedTuple):
 
 @lru_cache(maxsize=4096)  # it is asked for each record that is read again
 def entries(stage: Stage, name: str) -> tuple[Entry, ...]:
-    """The accounts that events of a stage and a name (see `Stage`) count in."""
-    signs = {account: _sign(balance, stage, name) for account, balance in BALANCES.items()}
+    """The reconciliations that events of a stage and a name (see `Stage`) count in."""
+    signs = {reconciliation: _sign(balance, stage, name) for reconciliation, balance in BALANCES.items()}
     return tuple(
-        Entry(Key(account, name if BALANCES[account].per_pipe else ""), sign)
-        for account, sign in signs.items()
+        Entry(Key(reconciliation, name if BALANCES[reconciliation].per_pipe else ""), sign)
+        for reconciliation, sign in signs.items()
         if sign
     )
 

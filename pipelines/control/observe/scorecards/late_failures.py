@@ -66,7 +66,7 @@ def waiting_in(part: JudgedMinute) -> Mapping[str, int]:
     return {
         key.pipe: verdict.waiting
         for key, verdict in verdicts
-        if key.account is Reconciliation.RETRY and verdict.waiting
+        if key.reconciliation is Reconciliation.RETRY and verdict.waiting
     }
 
 

@@ -156,8 +156,8 @@ class _Rows:
         if not taken and not given:
             return
         keys = [
-            Key(account, pipe)
-            for account in (Reconciliation.TRANSMIT, Reconciliation.RETRYING, Reconciliation.DEAD)
+            Key(reconciliation, pipe)
+            for reconciliation in (Reconciliation.TRANSMIT, Reconciliation.RETRYING, Reconciliation.DEAD)
         ]
         row = HopRow(
             node=Node.TRANSMIT,
@@ -190,11 +190,13 @@ class _Rows:
             )
             yield self._judged(row, (key,))
 
-    def _unclaimed(self, node: Node, account: Reconciliation, topics: Iterable[Topic]) -> Iterator[HopRow]:
+    def _unclaimed(
+        self, node: Node, reconciliation: Reconciliation, topics: Iterable[Topic]
+    ) -> Iterator[HopRow]:
         """Quarantined records that match no missing event: their ids or pipes could not be read."""
         found = sum(self._count(Stage.QUARANTINED, topic) for topic in topics)
         verdicts = self._judgement.verdicts.items()
-        found -= sum(verdict.quarantined for key, verdict in verdicts if key.account is account)
+        found -= sum(verdict.quarantined for key, verdict in verdicts if key.reconciliation is reconciliation)
         if found > 0:
             yield HopRow(node=node, taken=0, given=0, quarantined=found)
 

@@ -206,8 +206,8 @@ def owed(state: MinuteState, judgement: Judgement) -> int:
     """Deliveries owed: distinct copies that route made, and one per event that did not get that far."""
     copies = state.count(Stage.FIRST) + state.count(Stage.FURTHER)
     known = judgement.verdicts.items()
-    missing = sum(each.lost + each.under_way for key, each in known if key.account in _BEFORE_TRANSMIT)
-    pipes = [key for key, _ in known if key.account is Reconciliation.TRANSMIT]
+    missing = sum(each.lost + each.under_way for key, each in known if key.reconciliation in _BEFORE_TRANSMIT)
+    pipes = [key for key, _ in known if key.reconciliation is Reconciliation.TRANSMIT]
     dropped = sum(_route_dropped(state, judgement, key) for key in pipes)
     doubled = _doubled(judgement, (Reconciliation.CLAIMS,)) + _doubled_before_pipes(state, judgement)
     return max(0, copies + missing - dropped - doubled)
@@ -216,7 +216,7 @@ def owed(state: MinuteState, judgement: Judgement) -> int:
 def _route_dropped(state: MinuteState, judgement: Judgement, key: Key) -> int:
     """Second copies of a pipe that transmit dropped, except those made by retry or a replay."""
     letters = max(0, state.count(Stage.LETTER, key.pipe) - state.count(Stage.DEAD, key.pipe))
-    later = [judgement.verdicts.get(Key(account, key.pipe), _EVEN) for account in _LATER]
+    later = [judgement.verdicts.get(Key(reconciliation, key.pipe), _EVEN) for reconciliation in _LATER]
     return max(0, judgement.verdicts[key].dropped - letters - sum(verdict.extra for verdict in later))
 
 
@@ -226,15 +226,19 @@ def _doubled_before_pipes(state: MinuteState, judgement: Judgement) -> int:
     Until they are counted by pipe, one for each event that route doubled; unknown (0) if some were unmatched
     too: a second record in `unmatched` is not a delivery, and after a crash there may be many.
     """
-    found = {key.account: each for key, each in judgement.verdicts.items() if key.account in _BEFORE_PIPES}
+    found = {
+        key.reconciliation: each
+        for key, each in judgement.verdicts.items()
+        if key.reconciliation in _BEFORE_PIPES
+    }
     known = sum(each.doubled for each in found.values() if each.by_pipe)
     route = found.get(Reconciliation.ROUTE, _EVEN)
     return known if route.by_pipe or state.count(Stage.UNMATCHED) else known + route.doubled
 
 
-def _doubled(judgement: Judgement, accounts: Iterable[Reconciliation]) -> int:
-    wanted = frozenset(accounts)
-    return sum(each.doubled for key, each in judgement.verdicts.items() if key.account in wanted)
+def _doubled(judgement: Judgement, reconciliations: Iterable[Reconciliation]) -> int:
+    wanted = frozenset(reconciliations)
+    return sum(each.doubled for key, each in judgement.verdicts.items() if key.reconciliation in wanted)
 
 
 def why(card: MinuteCard) -> MinuteCard:

@@ -18,8 +18,8 @@ from shared.contracts.scorecard import MinuteCard
 _NOTHING: Final = Identified()
 
 Asked = tuple[Mapping[Key, Mapping[int, int]], frozenset[Key], frozenset[int], int]
-"""The last read plan's requests: hashes to name, accounts to count, events of which to count the copies,
-and the version of what is counted."""
+"""The last read plan's requests: hashes to name, reconciliations to count, events of which to count the
+copies, and the version of what is counted."""
 
 
 class MinuteTracker:
@@ -211,6 +211,6 @@ def _version(state: MinuteState, plan: ReadPlan) -> int:
 
 
 def _even(judgement: Judgement) -> bool:
-    """Whether no account has anything missing or extra."""
+    """Whether no reconciliation has anything missing or extra."""
     again = judgement.replay is None or _even(judgement.replay)
     return again and not judgement.verdicts

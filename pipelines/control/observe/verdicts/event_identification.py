@@ -25,16 +25,16 @@ from shared.contracts.ledger import Stage
 from shared.contracts.scorecard import NamedEvent
 
 MOST_NAMED: Final = 100
-"""Most lost events of an account that are named, and most doubled ones."""
+"""Most lost events of a reconciliation that are named, and most doubled ones."""
 
 _EXPLAINING: Final[Mapping[Reconciliation, tuple[Reconciliation, ...]]] = {
     Reconciliation.TRANSMIT: (Reconciliation.DROPPED, Reconciliation.UNSENDABLE),
     Reconciliation.RETRY: (Reconciliation.UNHOLDABLE,),
 }
-"""Accounts that must be counted too, so that an account's figures are exact."""
+"""Reconciliations that must be counted too, so that a reconciliation's figures are exact."""
 
 _BEFORE_PIPES: Final = (Reconciliation.INGEST, Reconciliation.ROUTE)
-"""Accounts of events that have no pipe yet: one that is doubled there has second copies in several."""
+"""Reconciliations of events that have no pipe yet: one that is doubled there has second copies in several."""
 
 
 class OffsetSpan(NamedTuple):
@@ -53,10 +53,10 @@ class ReadPlan(Struct, kw_only=True, frozen=True):
     tenant: str
     minute: int
     wanted: Mapping[Key, Mapping[int, int]]
-    """Hashes of the events to name, by account."""
+    """Hashes of the events to name, by reconciliation."""
 
     recounted: frozenset[Key]
-    """Accounts to count completely."""
+    """Reconciliations to count completely."""
 
     copied: frozenset[int] = frozenset()
     """Hashes of the events of which the copies are to be counted by pipe."""
@@ -64,7 +64,7 @@ class ReadPlan(Struct, kw_only=True, frozen=True):
     spans: tuple[OffsetSpan, ...]
     smaller: "ReadPlan | None" = None
     """What to do instead in a minute that has too many records for this: not count copies; then not name
-    events, and count one account. Another one's turn is in the plan after that."""
+    events, and count one reconciliation. Another one's turn is in the plan after that."""
 
     @property
     def records(self) -> int:
@@ -77,7 +77,7 @@ class Identified(Struct, kw_only=True, frozen=True):
 
     named: Mapping[Key, tuple[NamedEvent, ...]] = {}
     counted: Mapping[Key, Mapping[int, int]] = {}
-    """How often each hash is missing (negative: too often), by account."""
+    """How often each hash is missing (negative: too often), by reconciliation."""
 
     copies: CopiesByHash = {}
     """Of the events that ingest or route doubled; earlier versions did not count them."""
@@ -113,7 +113,7 @@ def read_plan(state: MinuteState, judgement: Judgement) -> ReadPlan | None:
 
 
 def _count_of_one(state: MinuteState, judgement: Judgement) -> ReadPlan:
-    """Of the first account that needs it. That nothing is lost must not depend on how busy a minute was."""
+    """Of the first one that needs it. That nothing is lost must not depend on how busy a minute was."""
     recounted = _recounted(state, judgement.needs_reading[:1])
     return ReadPlan(
         tenant=state.tenant,
@@ -126,7 +126,7 @@ def _count_of_one(state: MinuteState, judgement: Judgement) -> ReadPlan:
 
 def _copied(judgement: Judgement) -> frozenset[int]:
     """The hashes of events that were doubled before they had a pipe."""
-    before = [verdict for key, verdict in judgement.verdicts.items() if key.account in _BEFORE_PIPES]
+    before = [verdict for key, verdict in judgement.verdicts.items() if key.reconciliation in _BEFORE_PIPES]
     return frozenset(value for verdict in before for value, times in verdict.ids.items() if times < 0)
 
 
@@ -145,32 +145,32 @@ def _first(ids: Mapping[int, int]) -> Mapping[int, int]:
 
 
 def _recounted(state: MinuteState, unread: Sequence[Key]) -> frozenset[Key]:
-    """The accounts to count, with those that they depend on."""
+    """The reconciliations to count, with those that they depend on."""
     needed = {
         other
         for key in unread
         for other in state.sketches
-        if other.account in _explaining(key.account) and _near(key, other)
+        if other.reconciliation in _explaining(key.reconciliation) and _near(key, other)
     }
     return frozenset(unread) | needed
 
 
-def _explaining(account: Reconciliation) -> tuple[Reconciliation, ...]:
-    dropped = (Reconciliation.DROPPED,) if account in DOUBLED_BEFORE_TRANSMIT else ()
-    return (*_EXPLAINING.get(account, ()), *dropped)
+def _explaining(reconciliation: Reconciliation) -> tuple[Reconciliation, ...]:
+    dropped = (Reconciliation.DROPPED,) if reconciliation in DOUBLED_BEFORE_TRANSMIT else ()
+    return (*_EXPLAINING.get(reconciliation, ()), *dropped)
 
 
 def _near(key: Key, other: Key) -> bool:
-    """Whether two accounts are of the same pipe; one that is not kept by pipe matches any."""
+    """Whether two reconciliations are of the same pipe; one that is not kept by pipe matches any."""
     return not key.pipe or not other.pipe or key.pipe == other.pipe
 
 
 def _spans(state: MinuteState, keys: Iterable[Key], stages: Collection[Stage]) -> tuple[OffsetSpan, ...]:
-    """Offsets of both sides of the accounts, and of some stages; each partition once."""
-    accounts = frozenset(keys)
+    """Offsets of both sides of the reconciliations, and of some stages; each partition once."""
+    reconciliations = frozenset(keys)
     found: dict[Partition, tuple[int, int]] = {}
     for (stage, name, _), line in state.lines.items():
-        if stage not in stages and not any(entry.key in accounts for entry in entries(stage, name)):
+        if stage not in stages and not any(entry.key in reconciliations for entry in entries(stage, name)):
             continue
         for place, (first, last) in line.spans.items():
             start, end = found.get(place, (first, last + 1))
@@ -179,8 +179,8 @@ def _spans(state: MinuteState, keys: Iterable[Key], stages: Collection[Stage]) -
 
 
 def find(asked: ReadPlan, seen: Iterable[ObservedEvent]) -> Identified:
-    """Names and counts from the records; records of other minutes, tenants or accounts are skipped, and those
-    of events that were processed again, which have accounts of their own."""
+    """Names and counts from the records; records of other minutes, tenants or reconciliations are skipped,
+    and those of events that were processed again, which have reconciliations of their own."""
     sources: dict[Key, dict[int, _Source]] = {key: {} for key in asked.wanted}
     counted: dict[Key, dict[int, int]] = {key: {} for key in asked.recounted}
     copies: dict[int, dict[str, int]] = {value: {} for value in asked.copied}
@@ -232,7 +232,7 @@ def _by_hash(*events: NamedEvent) -> tuple[NamedEvent, ...]:
 
 
 class _Source(NamedTuple):
-    """A record with the id, and on which side of the account it counts."""
+    """A record with the id, and on which side of the reconciliation it counts."""
 
     event: ObservedEvent
     sign: int

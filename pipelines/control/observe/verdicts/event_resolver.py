@@ -103,5 +103,5 @@ def _left_out(whole: ReadPlan, chosen: ReadPlan | None) -> str:
     if chosen is None:
         return "events of a minute neither counted nor named"
     if chosen.wanted != whole.wanted or chosen.recounted != whole.recounted:
-        return "events of a minute not named, and counted account by account"
+        return "events of a minute not named, and counted one reconciliation at a time"
     return "doubles of a minute not counted by pipe"

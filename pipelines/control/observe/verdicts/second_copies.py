@@ -20,13 +20,13 @@ class DoubledCopies(NamedTuple):
     """Those that transmit recognised as second ones."""
 
     further: int
-    """Second ones that the account of the pipe's further copies reports."""
+    """Second ones that the reconciliation of the pipe's further copies reports."""
 
     of_ingest: int
     """How often ingest doubled the event, whatever its pipes."""
 
     of_route: int
-    """How often route did, with second ones for the pipe that the further copies' account leaves to it."""
+    """How often route did, with second ones for the pipe that the one of further copies leaves to it."""
 
     @property
     def sent_of_route(self) -> int:

@@ -1,4 +1,4 @@
-"""Missing and surplus events of each account of a minute, by id where the sketch can be decoded. Pure."""
+"""Missing and surplus events of each reconciliation of a minute, by id if its sketch can be decoded. Pure."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
@@ -23,7 +23,7 @@ _NONE: Final[Difference] = {}
 
 
 class RecordCounts(Struct, frozen=True):
-    """Counts taken from the records: differences by account, and copies of doubled events."""
+    """Counts taken from the records: differences by reconciliation, and copies of doubled events."""
 
     differences: Mapping[Key, Difference] = {}
     copies: CopiesByHash = {}
@@ -39,7 +39,7 @@ _QUARANTINES: Final[Mapping[Reconciliation, Reconciliation]] = {
 
 
 class Sides(NamedTuple):
-    """The difference of an account."""
+    """The difference of a reconciliation."""
 
     missing: int = 0
     extra: int = 0
@@ -71,29 +71,29 @@ class Differences:
 
     def net(self, key: Key) -> int:
         """Missing minus extra events."""
-        if key.account is Reconciliation.TRANSMIT:
+        if key.reconciliation is Reconciliation.TRANSMIT:
             return self._untaken(key).count
         return self._sketch(key).count
 
     def sides(self, key: Key) -> Sides:
-        """Missing and extra events of an account, as far as they can be known."""
-        if key.account is Reconciliation.TRANSMIT:
+        """Missing and extra events of a reconciliation, as far as they can be known."""
+        if key.reconciliation is Reconciliation.TRANSMIT:
             return self._less_quarantined(key, self._transmit(key))
         sides = _sides(
-            self._claims(key) if key.account is Reconciliation.CLAIMS else self._of(key), self.net(key)
+            self._claims(key) if key.reconciliation is Reconciliation.CLAIMS else self._of(key), self.net(key)
         )
-        if key.account is Reconciliation.CLAIMS and self._of(Key(Reconciliation.ROUTE)) is None:
+        if key.reconciliation is Reconciliation.CLAIMS and self._of(Key(Reconciliation.ROUTE)) is None:
             # First copies that route lost or doubled show up here as well and cannot be distinguished yet.
             return Sides(known=False)
-        if key.account in _QUARANTINES:
+        if key.reconciliation in _QUARANTINES:
             sides = self._less_quarantined(key, sides)
-        return self._less_recognised(key, sides) if key.account in DOUBLED_BEFORE_TRANSMIT else sides
+        return self._less_recognised(key, sides) if key.reconciliation in DOUBLED_BEFORE_TRANSMIT else sides
 
     def _sketch(self, key: Key) -> Iblt:
         return self._state.sketches.get(key) or Iblt()
 
     def _of(self, key: Key) -> Difference | None:
-        """An account's difference; None if its sketch cannot be decoded and the counts do not explain it."""
+        """The difference; None if the sketch cannot be decoded and the counts do not explain it."""
         if key not in self._known:
             sketch, counted = self._sketch(key), self._counts.differences.get(key)
             found = decoded(sketch)
@@ -136,12 +136,12 @@ class Differences:
 
     def _less_quarantined(self, key: Key, sides: Sides) -> Sides:
         """Quarantined records have no pipe: each explains one missing event of any pipe."""
-        left, count = self._quarantine(_QUARANTINES[key.account])
+        left, count = self._quarantine(_QUARANTINES[key.reconciliation])
         if not count or not sides.missing:
             return sides
         if left is None or not sides.known:
             explained = min(sides.missing, count)
-            self._quarantined[_QUARANTINES[key.account]] = (left, count - explained)
+            self._quarantined[_QUARANTINES[key.reconciliation]] = (left, count - explained)
             return sides._replace(missing=sides.missing - explained, explained=explained, known=False)
         ids = dict(sides.ids)
         for value in sorted(value for value, times in ids.items() if times > 0 and left.get(value, 0) > 0):
@@ -151,18 +151,18 @@ class Differences:
         ids = {value: times for value, times in ids.items() if times}
         missing = sum(times for times in ids.values() if times > 0)
         explained = sides.missing - missing
-        self._quarantined[_QUARANTINES[key.account]] = (left, count - explained)
+        self._quarantined[_QUARANTINES[key.reconciliation]] = (left, count - explained)
         return sides._replace(missing=missing, explained=explained, ids=ids)
 
-    def _quarantine(self, account: Reconciliation) -> tuple[dict[int, int] | None, int]:
+    def _quarantine(self, reconciliation: Reconciliation) -> tuple[dict[int, int] | None, int]:
         """Quarantined events not yet matched with a pipe: ids, if known, and their number."""
-        if account not in self._quarantined:
-            found = self._of(Key(account))
-            self._quarantined[account] = (
+        if reconciliation not in self._quarantined:
+            found = self._of(Key(reconciliation))
+            self._quarantined[reconciliation] = (
                 None if found is None else dict(found),
-                self._sketch(Key(account)).count,
+                self._sketch(Key(reconciliation)).count,
             )
-        return self._quarantined[account]
+        return self._quarantined[reconciliation]
 
     def _less_recognised(self, key: Key, sides: Sides) -> Sides:
         if not sides.extra:
@@ -189,7 +189,7 @@ class Differences:
         made = [self._doubled_copies(value, pipe) for value in twice for pipe in self._counts.copies[value]]
         if None in made:
             return None
-        by_route = key.account is Reconciliation.ROUTE
+        by_route = key.reconciliation is Reconciliation.ROUTE
         return sum(each.sent_of_route if by_route else each.sent_of_ingest for each in made if each)
 
     def _doubled_copies(self, value: int, pipe: str) -> DoubledCopies | None:
@@ -212,7 +212,7 @@ class Differences:
     def _dropped(self, pipe: str | None) -> Difference | None:
         """How often transmit dropped each hash; None if unknown."""
         total: dict[int, int] = {}
-        for key in [key for key in self._state.sketches if key.account is Reconciliation.DROPPED]:
+        for key in [key for key in self._state.sketches if key.reconciliation is Reconciliation.DROPPED]:
             found = self._of(key) if pipe in (None, key.pipe) else {}
             if found is None:
                 return None

@@ -1,4 +1,4 @@
-"""The verdict on each account of a minute: lost, doubled, waiting or under way. Pure."""
+"""The verdict on each reconciliation of a minute: lost, doubled, waiting or under way. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
@@ -23,14 +23,14 @@ _ENTRIES: Final = (Stage.COLLECTED, Stage.EVENTS, Stage.UNMATCHED, Stage.FIRST, 
 """Stages that enter a minute: it settles when no more of these arrive."""
 
 _WITH_VERDICT: Final = tuple(
-    account
-    for account in Reconciliation
-    if account not in (Reconciliation.DROPPED, Reconciliation.UNSENDABLE, Reconciliation.UNHOLDABLE)
+    reconciliation
+    for reconciliation in Reconciliation
+    if reconciliation not in (Reconciliation.DROPPED, Reconciliation.UNSENDABLE, Reconciliation.UNHOLDABLE)
 )
-"""Accounts that get a verdict; the others only explain differences."""
+"""Reconciliations that get a verdict; the others only explain differences."""
 
 _MOST_KEPT: Final = 512
-"""Most hashes of an account that are stored with the state: more than a sketch can name."""
+"""Most hashes of a reconciliation that are stored with the state: more than a sketch can name."""
 
 
 class ReadProgress(Struct, kw_only=True, frozen=True):
@@ -45,7 +45,7 @@ class ReadProgress(Struct, kw_only=True, frozen=True):
 
 
 class Verdict(Struct, kw_only=True, frozen=True):
-    """The verdict on one account that is not even."""
+    """The verdict on one reconciliation that is not even."""
 
     lost: int = 0
     doubled: int = 0
@@ -111,12 +111,12 @@ class Judgement(Struct, kw_only=True, frozen=True):
 
     @property
     def needs_reading(self) -> Sequence[Key]:
-        """Accounts with records that must be read for exact figures."""
+        """Reconciliations with records that must be read for exact figures."""
         return [key for key, verdict in self.verdicts.items() if verdict.unread]
 
     @property
     def proven(self) -> Mapping[Key, Proven]:
-        """The proven figures by account, which later tallies must not undo for a time."""
+        """The proven figures by reconciliation, which later tallies must not undo for a time."""
         return {
             key: Proven(
                 lost=verdict.lost,
@@ -139,10 +139,10 @@ def judge(
     """The judgement of a minute now.
 
     `counts` has what `event_identification` counted from the records. A difference is used only if it
-    explains every cell of the account's sketch.
+    explains every cell of the reconciliation's sketch.
     """
     judge_one = _Judge(state, passed, now_ms, settle_ms, counts)
-    keys = sorted(key for key in state.sketches if key.account in _WITH_VERDICT)
+    keys = sorted(key for key in state.sketches if key.reconciliation in _WITH_VERDICT)
     verdicts = {key: judge_one.verdict(key) for key in keys}
     # While audit catches up, output may be tallied before the input it came from.
     entered_ms = _entered(state.of(_ENTRIES)) or _entered(state.lines.values())
@@ -161,7 +161,7 @@ def judge(
 
 
 class _Judge:
-    """Gives the verdicts on the accounts of one minute."""
+    """Gives the verdicts on the reconciliations of one minute."""
 
     def __init__(
         self, state: MinuteState, passed: ReadProgress, now_ms: int, settle_ms: int, counts: RecordCounts
@@ -191,7 +191,7 @@ class _Judge:
 
 def _judged(key: Key, sides: Sides, proven: Proven, closed: bool) -> Verdict:
     pending = sides.missing - proven.lost
-    held = key.account is Reconciliation.RETRY
+    held = key.reconciliation is Reconciliation.RETRY
     sent = sides.sent if proven.extra == sides.extra else None
     return Verdict(
         lost=proven.lost,
@@ -218,14 +218,14 @@ def _confirmed(ids: Difference, proven: Difference, done: bool, even: bool) -> d
 
 
 def _written(state: MinuteState, key: Key) -> Iterator[StageSums]:
-    """The sums on an account's minus side."""
+    """The sums on a reconciliation's minus side."""
     yield from state.of(key.balance.minus, key.pipe or None)
     for topic in key.balance.quarantined:
         yield from state.of((Stage.QUARANTINED,), topic)
 
 
 def _done_ms(state: MinuteState, key: Key, marks: Mapping[str, Sequence[Watermark]]) -> int | None:
-    """When the node had processed the account's input, epoch milliseconds; None if it has not.
+    """When the node had processed the reconciliation's input, epoch milliseconds; None if it has not.
 
     Without a plus side nothing can be missing, and no node will ever pass an input that does not exist: then
     it is when the minus side came.
@@ -245,7 +245,9 @@ def _done_ms(state: MinuteState, key: Key, marks: Mapping[str, Sequence[Watermar
     )
     if passed_ms is None:
         return None
-    return max(passed_ms, _entered(lines), _due_ms(lines) if key.account is Reconciliation.RETRY else 0)
+    return max(
+        passed_ms, _entered(lines), _due_ms(lines) if key.reconciliation is Reconciliation.RETRY else 0
+    )
 
 
 def _due_ms(lines: Sequence[StageSums]) -> int:

@@ -102,13 +102,13 @@ class MemberStore:
         )
         self._tenants.put_after(TENANTS, tenant, TenantRecord(made_ms=now_ms, made_by=by), 0)
 
-        def attempt() -> None:
+        def change() -> None:
             team = self.team(tenant)  # before they are counted: one that comes in between fails the write
             self._refuse_one_more(tenant, now_ms)
             after = replace(team, revision=team.revision + 1)
             self._write([self._team_part(tenant, after), *self._invitations.added(digest(text), invitation)])
 
-        self._until_alone(attempt)
+        self._until_alone(change)
         return text, invitation
 
     def invitations(self, tenant: str, now_ms: int) -> list[Invitation]:
@@ -118,13 +118,13 @@ class MemberStore:
     def withdraw(self, tenant: str, invitation_id: str) -> bool:
         """Delete an invitation; False if there is none of that id."""
 
-        def attempt() -> bool:
+        def change() -> bool:
             found = self._invitations.one(tenant, invitation_id)
             if found is not None:
                 self._write(self._invitations.removed(*found))
             return found is not None
 
-        return self._until_alone(attempt)
+        return self._until_alone(change)
 
     def open_invitation(self, text: str, now_ms: int) -> Invitation | None:
         """The invitation with this text; None if there is none, or it has expired."""
@@ -148,7 +148,7 @@ class MemberStore:
                 subject=person.subject,
             )
 
-        def attempt() -> Membership | None:
+        def change() -> Membership | None:
             invitation = self.open_invitation(text, now_ms)
             if invitation is None:
                 return None
@@ -156,12 +156,12 @@ class MemberStore:
             self._write(list(self._admission(text, invitation, person.id, team)))
             return Membership(invitation.tenant, team.members[person.id].role)
 
-        return self._until_alone(attempt)
+        return self._until_alone(change)
 
     def admit_holder(self, text: str, now_ms: int) -> tuple[str, Token] | None:
         """Make who holds an invitation a member with a personal token; raises and answers as `admit` does."""
 
-        def attempt() -> tuple[str, Token] | None:
+        def change() -> tuple[str, Token] | None:
             found = self.open_invitation(text, now_ms)
             if found is None:
                 return None
@@ -182,7 +182,7 @@ class MemberStore:
             self._write([*parts, self._tokens.written(TOKENS, key, token)])
             return secret, token
 
-        return self._until_alone(attempt)
+        return self._until_alone(change)
 
     def change_role(self, tenant: str, member_id: str, role: Role, *, by_operator: bool) -> Member:
         """A member with another role.
@@ -192,17 +192,17 @@ class MemberStore:
             TeamError: if no owner would be left.
         """
 
-        def attempt() -> Member:
+        def change() -> Member:
             team = with_role(self.team(tenant), member_id, role, by_operator=by_operator)
             self._write([self._team_part(tenant, team)])
             return team.members[member_id]
 
-        return self._until_alone(attempt)
+        return self._until_alone(change)
 
     def remove(self, tenant: str, member_id: str, *, by_operator: bool) -> None:
         """Remove a member, and the personal token if that is what it had; raises as `change_role` does."""
 
-        def attempt() -> None:
+        def change() -> None:
             before = self.team(tenant)
             after = without(before, member_id, by_operator=by_operator)
             key = before.members[member_id].token_key
@@ -213,7 +213,7 @@ class MemberStore:
             ]
             self._write(parts)
 
-        self._until_alone(attempt)
+        self._until_alone(change)
 
     def _refuse_one_more(self, tenant: str, now_ms: int) -> None:
         """Raise TeamError if as many invitations are open as may be."""
@@ -236,10 +236,10 @@ class MemberStore:
             raise _OvertakenError
 
     @staticmethod
-    def _until_alone(attempt: Callable[[], T]) -> T:
+    def _until_alone(change: Callable[[], T]) -> T:
         for _ in range(_TRIES):
             try:
-                return attempt()
+                return change()
             except _OvertakenError:
                 continue
         raise StoreError(f"other writes to the members came in between at each of {_TRIES} tries")

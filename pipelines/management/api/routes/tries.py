@@ -23,8 +23,8 @@ from shared.cloudevents.json_validation import PARSE_ERRORS
 from shared.cloudevents.refusal import Refusal
 from shared.contracts.api_answers.events import Value
 from shared.contracts.api_answers.pages import Page
+from shared.contracts.api_answers.previews import Preview
 from shared.contracts.api_answers.problems import FieldError
-from shared.contracts.api_answers.tries import Attempt
 from shared.contracts.document_items import DocumentKey
 from shared.contracts.documents import Destination, Pipe
 from shared.contracts.egress_policy import EgressPolicy
@@ -69,9 +69,9 @@ def try_routes(
     @router.post(
         "/v1/tenants/{tenant}/try",
         dependencies=[Depends(access.guard(Action.READ))],
-        **route(200, body=TryRequest, answers=[Page[Attempt]]),
+        **route(200, body=TryRequest, answers=[Page[Preview]]),
     )
-    def attempt(
+    def try_event(
         tenant: str,
         body: Annotated[bytes, Depends(body_reader(body_bytes))],
         request: Request,

@@ -12,9 +12,9 @@ from pipelines.management.console.api_client import ProblemError
 from pipelines.management.console.forms.values import sentence
 from pipelines.management.console.html import Markup, joined, tag
 from pipelines.management.console.observe_client import UnreachableError
-from pipelines.management.console.pages.attempt_view import attempt_view
 from pipelines.management.console.pages.editor import Editor
 from pipelines.management.console.pages.frame import button
+from pipelines.management.console.pages.preview_view import preview_view
 from pipelines.management.console.pages.visit import Visit, refusal
 from pipelines.management.console.panels.base import write
 from shared.contracts.api_answers.problems import FieldError
@@ -62,8 +62,8 @@ class TryPanel:
             self._text.error = str(error)
             return
         try:
-            attempt = self._visit.account.attempt(self._visit.tenant, pipe, event)
-            self._result.content = attempt_view(await self._visit.allowed(attempt))
+            preview = self._visit.account.preview(self._visit.tenant, pipe, event)
+            self._result.content = preview_view(await self._visit.allowed(preview))
         except ProblemError as error:
             await self._refused(error)
         except UnreachableError as error:

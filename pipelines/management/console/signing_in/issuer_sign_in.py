@@ -24,7 +24,7 @@ from pipelines.management.console.signing_in.sign_in import (
     safe_next,
     sign_in_path,
 )
-from shared.oidc.code_flow import Attempt, CodeFlow, new_attempt
+from shared.oidc.code_flow import CodeFlow, SignIn, new_sign_in
 from shared.oidc.errors import ProviderAwayError, TokenRefusedError
 from shared.oidc.keys import KeyCache
 from shared.oidc.provider import Provider
@@ -33,8 +33,8 @@ from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
-_ATTEMPT_COOKIE: Final = "hifi_sign_in"
-_ATTEMPT_SECONDS: Final = 600
+_SIGN_IN_COOKIE: Final = "hifi_sign_in"
+_SIGN_IN_SECONDS: Final = 600
 _MOST_AFTER: Final = 1_000
 """Bytes of the address to go to: a browser keeps cookies of four kilobytes."""
 
@@ -53,37 +53,37 @@ _REASONS: Final[dict[type[Exception], str]] = {
 class Begun(Struct, frozen=True, kw_only=True):
     """A sign-in that the issuer has not answered yet."""
 
-    attempt: Attempt
+    sign_in: SignIn
     after: str
     until_ms: int
 
 
-class Attempts:
+class SignIns:
     """The sign-ins under way. Each is held by its own browser alone, sealed with a key of this process.
 
-    So strangers who begin any number of them take no room from others. An attempt that is answered again
+    So strangers who begin any number of them take no room from others. A sign-in that is answered again
     gets no further than the first time: the issuer takes a code once.
     """
 
     def __init__(self, clock: Clock) -> None:
         self._clock, self._seal = clock, Fernet(Fernet.generate_key())
 
-    def begin(self, attempt: Attempt, after: str) -> str:
-        """The attempt, sealed, for the browser's cookie."""
-        until = self._clock() + _ATTEMPT_SECONDS * 1_000
+    def begin(self, sign_in: SignIn, after: str) -> str:
+        """The sign-in, sealed, for the browser's cookie."""
+        until = self._clock() + _SIGN_IN_SECONDS * 1_000
         kept = after if len(after.encode()) <= _MOST_AFTER else HOME
-        begun = Begun(attempt=attempt, after=kept, until_ms=until)
+        begun = Begun(sign_in=sign_in, after=kept, until_ms=until)
         return self._seal.encrypt(msgspec.json.encode(begun)).decode()
 
     def answered(self, sealed: str | None, state: str) -> Begun | None:
-        """The attempt of a cookie, if this is its answer and its time is not over."""
+        """The sign-in of a cookie, if this is its answer and its time is not over."""
         try:
             found = msgspec.json.decode(self._seal.decrypt((sealed or "").encode()), type=Begun)
         except InvalidToken:
             return None
         if found.until_ms <= self._clock():
             return None
-        return found if hmac.compare_digest(found.attempt.state.encode(), state.encode()) else None
+        return found if hmac.compare_digest(found.sign_in.state.encode(), state.encode()) else None
 
 
 def code_flow(settings: ConsoleSettings, clock: Clock) -> CodeFlow | None:
@@ -116,22 +116,22 @@ def add_issuer_sign_in(  # noqa: PLR0913  # what the two routes need
         clock: epoch milliseconds.
         secure: browsers come by TLS, so cookies may travel only by it.
     """
-    attempts = Attempts(clock)
+    sign_ins = SignIns(clock)
     beginning, ending = FewThreads("sign-in start"), FewThreads("sign-in end")
 
     @app.get(START)
     async def start(request: Request) -> Response:
         after = safe_next(request.query_params.get("next", ""))
         again = "login" if "again" in request.query_params else None
-        attempt = new_attempt()
+        sign_in = new_sign_in()
         try:
-            answer = redirect(await beginning.run(partial(flow.address, attempt, prompt=again)))
+            answer = redirect(await beginning.run(partial(flow.address, sign_in, prompt=again)))
         except (ProviderAwayError, CrowdedError) as error:
             return _failed(error, _REASONS[type(error)], after)
         answer.set_cookie(
-            _ATTEMPT_COOKIE,
-            attempts.begin(attempt, after),
-            max_age=_ATTEMPT_SECONDS,
+            _SIGN_IN_COOKIE,
+            sign_ins.begin(sign_in, after),
+            max_age=_SIGN_IN_SECONDS,
             path=CALLBACK,
             httponly=True,
             samesite="lax",
@@ -141,14 +141,14 @@ def add_issuer_sign_in(  # noqa: PLR0913  # what the two routes need
 
     @app.get(CALLBACK)
     async def callback(request: Request) -> Response:
-        begun = _answered(request, attempts)
+        begun = _answered(request, sign_ins)
         if begun is None:
             return _gone(redirect(sign_in_path("foreign")), secure)
         code = request.query_params.get("code")
         if not code:
             return _gone(redirect(sign_in_path("refused-there", begun.after)), secure)
         try:
-            signed_in = await ending.run(partial(flow.redeem, code, begun.attempt))
+            signed_in = await ending.run(partial(flow.redeem, code, begun.sign_in))
             identity = await client.whoami(signed_in.token)
         except ProblemError as error:
             return _gone(_failed(error, reason_of(error.status, refused="unknown-here"), begun.after), secure)
@@ -160,14 +160,14 @@ def add_issuer_sign_in(  # noqa: PLR0913  # what the two routes need
         return _gone(answer, secure)
 
 
-def _answered(request: Request, attempts: Attempts) -> Begun | None:
+def _answered(request: Request, sign_ins: SignIns) -> Begun | None:
     short = len(request.url.query) <= _MOST_QUERY
     state = request.query_params.get("state", "") if short else ""
-    return attempts.answered(request.cookies.get(_ATTEMPT_COOKIE), state)
+    return sign_ins.answered(request.cookies.get(_SIGN_IN_COOKIE), state)
 
 
 def _gone(answer: Response, secure: bool) -> Response:
-    answer.delete_cookie(_ATTEMPT_COOKIE, path=CALLBACK, httponly=True, samesite="lax", secure=secure)
+    answer.delete_cookie(_SIGN_IN_COOKIE, path=CALLBACK, httponly=True, samesite="lax", secure=secure)
     return answer
 
 

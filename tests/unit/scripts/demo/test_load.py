@@ -40,9 +40,9 @@ def totals_of(
     monkeypatch.setattr(verify, "lags", lags)
     monkeypatch.setattr(verify, "_LOOKS_SECONDS", 0.5)
     monkeypatch.setattr(load, "visible_ids", lambda _: set())
-    supply = Telemetry("run")
+    source = Telemetry("run")
     plan = DemoLoad(
-        url="http://127.0.0.1:9", bootstraps=["x"], supply=supply, kind_of=None, rate=1, batch=1, seconds=1
+        url="http://127.0.0.1:9", bootstraps=["x"], source=source, kind_of=None, rate=1, batch=1, seconds=1
     )
     demo = Demo(plan, receiver, lambda _: None, 1.0)
     return demo.totals([pipe_result(EVERYTHING, IDS, None, PathCounts())])
@@ -81,9 +81,9 @@ async def interrupted_while_it_waits(receiver: Receiver) -> float:
     """Seconds from Ctrl-C to the end of a load that was acknowledged and of which nothing arrives."""
     stopping, shown = asyncio.Event(), list[DemoState]()
     async with Receiver() as collect:
-        supply = Telemetry("run")
+        source = Telemetry("run")
         plan = DemoLoad(
-            url=collect.url, bootstraps=[], supply=supply, kind_of=None, rate=100, batch=10, seconds=0.1
+            url=collect.url, bootstraps=[], source=source, kind_of=None, rate=100, batch=10, seconds=0.1
         )
         running = asyncio.create_task(Demo(plan, receiver, shown.append, 0.05).run(stopping))
         known = -1

@@ -76,8 +76,8 @@ def test_stamping_changes_only_id_and_time(datas: list[str]) -> None:
 
 
 def test_repeated_events_get_new_ids() -> None:
-    supply = StampedEvents([EVENT % 1, EVENT % 2], "run", rounds=None)
-    names = [name for _ in range(5) for name in supply.take(3, 0).ids]  # type: ignore[union-attr]
+    source = StampedEvents([EVENT % 1, EVENT % 2], "run", rounds=None)
+    names = [name for _ in range(5) for name in source.take(3, 0).ids]  # type: ignore[union-attr]
     assert len(set(names)) == 15
 
 
@@ -90,8 +90,8 @@ def test_stamping_makes_a_plain_object_the_data_of_an_event() -> None:
 
 def test_requests_of_large_stamped_events_are_no_larger_than_others_and_leave_out_none() -> None:
     large = [msgspec.json.encode({"data": "x" * 100_000}) for _ in range(100)]
-    supply, bodies, ids = StampedEvents(large, "run", rounds=1), list[bytes](), list[str]()
-    while taken := supply.take(100, 0):
+    source, bodies, ids = StampedEvents(large, "run", rounds=1), list[bytes](), list[str]()
+    while taken := source.take(100, 0):
         bodies.append(taken.body)
         ids += taken.ids
         assert taken.count == len(taken.ids) == len(msgspec.json.decode(taken.body))

@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from pipelines.control.trace.metrics import TraceMetrics
-from pipelines.control.trace.otlp import OtlpExporter, Outcome
+from pipelines.control.trace.otlp import ExportResult, OtlpExporter
 from pipelines.control.trace.service import TraceService
 from pipelines.control.trace.span_buffer import BATCH_POINTS, MAX_POINTS, SpanBuffer
 from pipelines.control.trace.spans import Span
@@ -16,7 +16,7 @@ from shared.contracts.ledger import Stage
 from shared.contracts.topics import Topic
 from shared.contracts.tracing import TracePoint, encode_trace_point, own_traceparent
 
-Answer = Callable[[list[str]], Outcome]
+Answer = Callable[[list[str]], ExportResult]
 """A receiver's answer to the spans of these events."""
 
 
@@ -112,13 +112,13 @@ class Receiver:
         self.requests: list[list[str]] = []
         self.tries = 0
 
-    def export(self, spans: Iterable[Span]) -> Outcome:
+    def export(self, spans: Iterable[Span]) -> ExportResult:
         self.tries += 1
         events = [str(span.facts["cloudevents.event_id"]) for span in spans]
-        outcome = self._answer(events)
-        if outcome is Outcome.ACKNOWLEDGED:
+        result = self._answer(events)
+        if result is ExportResult.ACKNOWLEDGED:
             self.requests.append(events)
-        return outcome
+        return result
 
     def events(self) -> list[str]:
         return [event for request in self.requests for event in request]
@@ -146,7 +146,7 @@ class Scene:
 
 def test_a_trace_that_is_refused_for_good_is_dropped_alone_and_counted() -> None:
     events = [f"e{n}" for n in range(100)]
-    scene = Scene(events, lambda some: Outcome.REFUSED if "e42" in some else Outcome.ACKNOWLEDGED)
+    scene = Scene(events, lambda some: ExportResult.REFUSED if "e42" in some else ExportResult.ACKNOWLEDGED)
     scene.service.turn()
     assert scene.receiver.events() == [event for event in events if event != "e42"]
     assert scene.receiver.tries < 20
@@ -157,14 +157,14 @@ def test_a_trace_that_is_refused_for_good_is_dropped_alone_and_counted() -> None
 
 def test_what_is_too_large_together_is_sent_in_parts() -> None:
     events = [f"e{n}" for n in range(100)]
-    scene = Scene(events, lambda some: Outcome.REFUSED if len(some) > 13 else Outcome.ACKNOWLEDGED)
+    scene = Scene(events, lambda some: ExportResult.REFUSED if len(some) > 13 else ExportResult.ACKNOWLEDGED)
     scene.service.turn()
     assert scene.receiver.events() == events
     assert scene.dropped() == 0
 
 
 def test_what_is_not_acknowledged_for_now_is_kept_and_sent_again() -> None:
-    answers = iter([Outcome.REFUSED, Outcome.UNAVAILABLE, *[Outcome.ACKNOWLEDGED] * 9])
+    answers = iter([ExportResult.REFUSED, ExportResult.UNAVAILABLE, *[ExportResult.ACKNOWLEDGED] * 9])
     scene = Scene(["e0", "e1", "e2"], lambda _: next(answers))
     scene.service.turn()
     assert (scene.receiver.tries, scene.service.acknowledged) == (2, False), "the other half is not tried"
@@ -177,7 +177,7 @@ def test_what_is_not_acknowledged_for_now_is_kept_and_sent_again() -> None:
 
 def test_more_traces_than_are_held_at_once_do_not_wait_for_the_hold_time() -> None:
     count = MAX_POINTS + 3_000
-    scene = Scene((f"e{n}" for n in range(count)), lambda _: Outcome.ACKNOWLEDGED, hold_ms=15_000)
+    scene = Scene((f"e{n}" for n in range(count)), lambda _: ExportResult.ACKNOWLEDGED, hold_ms=15_000)
     for _ in range(count // 1_000):
         scene.service.turn()
     assert len(scene.receiver.events()) >= 3_000
@@ -187,7 +187,7 @@ def test_more_traces_than_are_held_at_once_do_not_wait_for_the_hold_time() -> No
 
 
 def test_reading_pauses_while_the_buffer_is_full_and_the_receiver_takes_nothing() -> None:
-    scene = Scene((f"e{n}" for n in range(MAX_POINTS)), lambda _: Outcome.UNAVAILABLE)
+    scene = Scene((f"e{n}" for n in range(MAX_POINTS)), lambda _: ExportResult.UNAVAILABLE)
     for _ in range(MAX_POINTS // 1_000):
         scene.service.turn()
     assert scene.topics.paused
@@ -201,27 +201,27 @@ def small(monkeypatch: pytest.MonkeyPatch) -> int:
 
 
 def test_a_partition_that_was_paused_is_read_when_it_is_given_back(small: int) -> None:
-    events, answers = [f"e{n}" for n in range(small + 1_000)], [Outcome.UNAVAILABLE]
+    events, answers = [f"e{n}" for n in range(small + 1_000)], [ExportResult.UNAVAILABLE]
     scene = Scene(events, lambda _: answers[0])
     for _ in range(small // 1_000):
         scene.service.turn()
     assert scene.topics.paused
     scene.topics.take_away(scene.service, 0)
     scene.topics.give(scene.service, 0)
-    answers[0] = Outcome.ACKNOWLEDGED
+    answers[0] = ExportResult.ACKNOWLEDGED
     for _ in range(5):
         scene.service.turn()
     assert scene.receiver.events() == events
 
 
 def test_a_partition_that_comes_does_not_keep_a_paused_one_from_being_read_again(small: int) -> None:
-    events, answers = [f"e{n}" for n in range(small + 1_000)], [Outcome.UNAVAILABLE]
+    events, answers = [f"e{n}" for n in range(small + 1_000)], [ExportResult.UNAVAILABLE]
     scene = Scene(events, lambda _: answers[0])
     for _ in range(small // 1_000):
         scene.service.turn()
     assert scene.topics.paused
     scene.topics.give(scene.service, 1)
-    answers[0] = Outcome.ACKNOWLEDGED
+    answers[0] = ExportResult.ACKNOWLEDGED
     for _ in range(5):
         scene.service.turn()
     assert scene.receiver.events() == events

@@ -68,25 +68,25 @@ def test_all_leave_once_in_order_none_early_and_none_later_than_its_topics_delay
 
 @given(st.integers(1, 200_000), st.floats(0, 1), st.integers(1, 50))
 def test_waiting_records_have_left_when_a_span_is_over(waiting: int, spread: float, growth: int) -> None:
-    """The allowance never falls while records are due, whatever follows them."""
-    span_ms, now, allowance, ahead = spread * DELAY_MS, 0, DrainRate(), waiting
+    """The rate never falls while records are due, whatever follows them."""
+    span_ms, now, drain, ahead = spread * DELAY_MS, 0, DrainRate(), waiting
     while ahead > 0:
-        allowance = next_interval(allowance, ahead + growth, span_ms, now)
-        ahead -= allowance.left
-        allowance = allowance.spend(allowance.left)
+        drain = next_interval(drain, ahead + growth, span_ms, now)
+        ahead -= drain.left
+        drain = drain.spend(drain.left)
         now += INTERVAL_MS
     assert now <= span_ms + 2 * INTERVAL_MS
 
 
 def test_a_second_call_in_an_interval_gives_no_more() -> None:
-    allowance = next_interval(DrainRate(), 10, 1000, 50).spend(MIN_RECORDS)
-    assert next_interval(allowance, 10**6, 1000, 50 + INTERVAL_MS - 1).left == 0
-    assert next_interval(reset(allowance), 10, 1000, 50 + INTERVAL_MS).left == MIN_RECORDS
+    drain = next_interval(DrainRate(), 10, 1000, 50).spend(MIN_RECORDS)
+    assert next_interval(drain, 10**6, 1000, 50 + INTERVAL_MS - 1).left == 0
+    assert next_interval(reset(drain), 10, 1000, 50 + INTERVAL_MS).left == MIN_RECORDS
 
 
 def test_a_clock_that_is_set_back_does_not_stop_the_queue() -> None:
-    allowance = next_interval(DrainRate(), 10, 1000, 10**12).spend(MIN_RECORDS)
-    assert next_interval(allowance, 10, 1000, 5).left == MIN_RECORDS
+    drain = next_interval(DrainRate(), 10, 1000, 10**12).spend(MIN_RECORDS)
+    assert next_interval(drain, 10, 1000, 5).left == MIN_RECORDS
 
 
 def test_ten_minutes_of_failures_come_back_as_slowly_as_they_came() -> None:

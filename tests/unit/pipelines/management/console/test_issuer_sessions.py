@@ -7,10 +7,10 @@ from pydantic import ValidationError
 
 from pipelines.management.console.session import LIFE_MS, Identity, Sessions
 from pipelines.management.console.settings import ConsoleSettings
-from pipelines.management.console.signing_in.issuer_sign_in import Attempts
+from pipelines.management.console.signing_in.issuer_sign_in import SignIns
 from pipelines.management.console.signing_in.sign_in import safe_next
 from shared.contracts.api_answers.access import MembershipView
-from shared.oidc.code_flow import SignedIn, new_attempt
+from shared.oidc.code_flow import SignedIn, new_sign_in
 from shared.oidc.errors import ProviderAwayError, TokenRefusedError
 
 TENANTS = (MembershipView(tenant="shop", role="owner"), MembershipView(tenant="toys", role="viewer"))
@@ -109,32 +109,32 @@ def test_a_person_has_the_role_of_the_tenant_whose_page_it_sees() -> None:
     assert operator.within("shop") == operator and operator.within("shop").manages
 
 
-def test_an_attempt_is_answered_by_its_browser_with_its_state_and_in_time(issuer: Issuer) -> None:
-    attempts, attempt = Attempts(issuer.clock), new_attempt()
-    name = attempts.begin(attempt, "/documents")
-    found = attempts.answered(name, attempt.state)
-    assert found is not None and found.attempt == attempt
-    assert attempts.answered(attempts.begin(attempt, "/documents"), "guess") is None
+def test_a_sign_in_is_answered_by_its_browser_with_its_state_and_in_time(issuer: Issuer) -> None:
+    sign_ins, sign_in = SignIns(issuer.clock), new_sign_in()
+    name = sign_ins.begin(sign_in, "/documents")
+    found = sign_ins.answered(name, sign_in.state)
+    assert found is not None and found.sign_in == sign_in
+    assert sign_ins.answered(sign_ins.begin(sign_in, "/documents"), "guess") is None
     for forged in (None, "", "x", "gAAAAA", name[:-2] + "AA", name.swapcase()):
-        assert attempts.answered(forged, attempt.state) is None
-    assert attempts.answered(Attempts(issuer.clock).begin(attempt, "/documents"), attempt.state) is None
-    late = attempts.begin(attempt, "/documents")
+        assert sign_ins.answered(forged, sign_in.state) is None
+    assert sign_ins.answered(SignIns(issuer.clock).begin(sign_in, "/documents"), sign_in.state) is None
+    late = sign_ins.begin(sign_in, "/documents")
     issuer.now += 600_000
-    assert attempts.answered(late, attempt.state) is None
+    assert sign_ins.answered(late, sign_in.state) is None
     assert safe_next("/invitation") == "/invitation" and safe_next("/invitation/x") == "/documents"
 
 
 def test_strangers_who_begin_many_sign_ins_do_not_end_those_of_others(issuer: Issuer) -> None:
-    attempts, mine = Attempts(issuer.clock), new_attempt()
-    name = attempts.begin(mine, "/documents/shop")
+    sign_ins, mine = SignIns(issuer.clock), new_sign_in()
+    name = sign_ins.begin(mine, "/documents/shop")
     for _ in range(2_000):
-        attempts.begin(new_attempt(), "/documents")
-    found = attempts.answered(name, mine.state)
-    assert found is not None and (found.attempt, found.after) == (mine, "/documents/shop")
+        sign_ins.begin(new_sign_in(), "/documents")
+    found = sign_ins.answered(name, mine.state)
+    assert found is not None and (found.sign_in, found.after) == (mine, "/documents/shop")
     assert mine.verifier not in name and "/documents" not in name
-    long = attempts.begin(mine, "/documents/" + "x" * 8_000)
+    long = sign_ins.begin(mine, "/documents/" + "x" * 8_000)
     assert len(long) < 3_000
-    found = attempts.answered(long, mine.state)
+    found = sign_ins.answered(long, mine.state)
     assert found is not None and found.after == "/documents"
 
 

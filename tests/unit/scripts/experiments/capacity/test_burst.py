@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from scripts.experiments.capacity.burst import (
     Burst,
+    BurstResult,
     Latency,
     Opening,
-    Outcome,
     Scenario,
     least_warm,
     simulate,
@@ -40,7 +40,7 @@ TIER = Tier(
 
 def follow(
     warm: int, *, seed: int = 1, burst: Burst | None = None, tier: Tier = TIER, opening: Opening | None = None
-) -> Outcome:
+) -> BurstResult:
     scenario = Scenario(tier=tier, burst=burst or Burst(seconds=400), latency=LATENCY, opening=opening)
     return simulate(scenario, warm, np.random.default_rng(seed))
 

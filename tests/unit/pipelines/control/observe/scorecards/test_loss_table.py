@@ -128,7 +128,7 @@ def test_a_thousand_second_copies_that_were_dropped_need_no_reading_at_transmit(
     world.send([f"e{at}" for at in range(1_000)])
     found = settled(applied(world.ranges()), world, read=False)
     card = minute_card(*found)
-    assert [key.account for key in found.judgement.needs_reading] == ["route"]
+    assert [key.reconciliation for key in found.judgement.needs_reading] == ["route"]
     assert (card.lost, card.doubled, card.total, card.sli) == (0, 0, 1_000, 1.0)
 
 

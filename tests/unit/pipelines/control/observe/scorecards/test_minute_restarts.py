@@ -127,7 +127,7 @@ def test_what_was_not_read_when_the_process_ended_is_not_taken_as_read_by_the_ne
 
 @pytest.mark.parametrize("restarts", [False, True])
 def test_a_late_delivery_leaves_the_dropped_copies_out_of_what_is_owed(restarts: bool) -> None:
-    """While audit has not read on since, transmit's account cannot be told apart."""
+    """While audit has not read on since, transmit's reconciliation cannot be told apart."""
     world = twice()
     tracker = tracked(world)
     before = judged(tracker, world.passed())

@@ -1,4 +1,4 @@
-"""A minute with more records than may be read at once is counted all the same, account by account."""
+"""A minute with more records than may be read at once is counted nevertheless, by reconciliation."""
 
 from typing import Final
 

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from pipelines.management.console.session import Identity, Sessions
 from pipelines.management.console.signing_in.issuer_sign_in import add_issuer_sign_in
 from pipelines.management.console.signing_in.issuer_threads import renewal
-from shared.oidc.code_flow import Attempt, SignedIn
+from shared.oidc.code_flow import SignedIn, SignIn
 
 STRANGERS = 40
 """More than asyncio's own threads, of which there are 32 at most."""
@@ -26,8 +26,8 @@ class Flow:
     def __init__(self) -> None:
         self.there, self.asked = threading.Event(), 0
 
-    def address(self, attempt: Attempt, prompt: str | None = None) -> str:
-        del attempt, prompt
+    def address(self, sign_in: SignIn, prompt: str | None = None) -> str:
+        del sign_in, prompt
         self.asked += 1
         assert self.there.wait(2 * SECONDS)
         return "https://issuer.example.com/authorize"

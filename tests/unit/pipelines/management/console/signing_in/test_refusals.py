@@ -12,7 +12,7 @@ from pipelines.management.console.session import COOKIE, Identity, Sessions
 from pipelines.management.console.signing_in.invitations import add_invitation
 from pipelines.management.console.signing_in.issuer_sign_in import add_issuer_sign_in
 from pipelines.management.console.signing_in.sign_in import add_sign_in
-from shared.oidc.code_flow import Attempt, SignedIn
+from shared.oidc.code_flow import SignedIn, SignIn
 from tests.harness.http_server import QuietHandler, http_served
 
 ISSUER = "https://issuer.example.com"
@@ -25,11 +25,11 @@ class Flow:
     def __init__(self) -> None:
         self.state = ""
 
-    def address(self, attempt: Attempt, prompt: str | None = None) -> str:
-        self.state = attempt.state
+    def address(self, sign_in: SignIn, prompt: str | None = None) -> str:
+        self.state = sign_in.state
         return f"{ISSUER}/authorize"
 
-    def redeem(self, code: str, attempt: Attempt) -> SignedIn:
+    def redeem(self, code: str, sign_in: SignIn) -> SignedIn:
         return SIGNED_IN
 
 

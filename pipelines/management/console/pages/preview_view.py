@@ -10,7 +10,7 @@ from pipelines.management.console.forms.values import sentence
 from pipelines.management.console.html import Markup, joined, tag
 from pipelines.management.console.panels.base import badge
 from shared.contracts.api_answers.events import NOTHING
-from shared.contracts.api_answers.tries import Attempt
+from shared.contracts.api_answers.previews import Preview
 
 _SHOWN: Final = 100_000
 """Characters of an event."""
@@ -18,7 +18,7 @@ _SHOWN: Final = 100_000
 _KEPT, _MISSED, _FAR = "kept", "missed", "far"
 
 
-def attempt_view(found: Attempt) -> Markup:
+def preview_view(found: Preview) -> Markup:
     """The verdict, its facts, and the event as it would leave."""
     verdict, dot = _verdict(found)
     return joined(
@@ -29,7 +29,7 @@ def attempt_view(found: Attempt) -> Markup:
     )
 
 
-def _verdict(found: Attempt) -> tuple[str, str]:
+def _verdict(found: Preview) -> tuple[str, str]:
     if found.problem is not None:
         if found.matches and found.destination is not None:
             return "It matches, and would become a dead letter.", _FAR
@@ -41,7 +41,7 @@ def _verdict(found: Attempt) -> tuple[str, str]:
     return "It matches, and would be sent.", _KEPT
 
 
-def _problems(found: Attempt) -> Iterator[Markup]:
+def _problems(found: Preview) -> Iterator[Markup]:
     if found.problem is None:
         return
     said = [sentence(each, each.pointer) for each in found.problem.errors] or [found.problem.detail]
@@ -49,7 +49,7 @@ def _problems(found: Attempt) -> Iterator[Markup]:
         yield tag("p", text, class_="said", role="alert", data_testid="try-problem")
 
 
-def _facts(found: Attempt) -> Iterator[tuple[str, str]]:
+def _facts(found: Preview) -> Iterator[tuple[str, str]]:
     unmet = found.unmet
     if unmet is not None:
         yield "Condition that is not met", " · ".join(unmet.path)
@@ -66,7 +66,7 @@ def _fact(name: str, value: str) -> Markup:
     return tag("div", tag("dt", name), tag("dd", value))
 
 
-def _event(found: Attempt) -> Iterator[Markup]:
+def _event(found: Preview) -> Iterator[Markup]:
     if found.event == NOTHING:
         return
     yield tag("h3", "The event as it would leave")

@@ -34,7 +34,7 @@ class DestinationView(Struct, frozen=True, kw_only=True):
     summary: str
 
 
-class Attempt(Struct, frozen=True, kw_only=True):
+class Preview(Struct, frozen=True, kw_only=True):
     """The effect that a pipe would have on an event."""
 
     pipe: str

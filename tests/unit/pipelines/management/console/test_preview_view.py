@@ -9,20 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.management.console.pages.attempt_view import attempt_view
+from pipelines.management.console.pages.preview_view import preview_view
 from pipelines.management.console.pages.try_panel import one_value
-from shared.contracts.api_answers.tries import Attempt
+from shared.contracts.api_answers.previews import Preview
 
 DESTINATION = {"name": "d", "connector": "webhook", "summary": "https://example.com/"}
 HOSTILE = st.text() | st.sampled_from(["<img src=x onerror=alert(1)>", "</pre><script>x</script>", "&lt;'\""])
 
 
-def attempt(**fields: Any) -> Attempt:
+def preview(**fields: Any) -> Preview:
     """As the API answers it."""
     if "problem" in fields:
         fields["problem"] = {"type": "about:blank", "title": "", "status": 422, **fields["problem"]}
     given = {"pipe": "p", "sample": {"percent": 10, "taken": True}, "matches": True, "event": None, **fields}
-    return msgspec.json.decode(msgspec.json.encode(given), type=Attempt)
+    return msgspec.json.decode(msgspec.json.encode(given), type=Preview)
 
 
 class _Read(HTMLParser):
@@ -38,9 +38,9 @@ class _Read(HTMLParser):
         self.text += data
 
 
-def read(found: Attempt) -> _Read:
+def read(found: Preview) -> _Read:
     parser = _Read()
-    parser.feed(attempt_view(found))
+    parser.feed(preview_view(found))
     parser.close()
     return parser
 
@@ -60,23 +60,23 @@ def read(found: Attempt) -> _Read:
     ],
 )
 def test_each_answer_has_its_verdict(fields: dict[str, Any], said: str) -> None:
-    assert said in read(attempt(**fields)).text
+    assert said in read(preview(**fields)).text
 
 
 def test_a_condition_that_is_not_met_says_where_what_was_wanted_and_what_was_found() -> None:
     unmet = {"path": ["data", "rate"], "wanted": [{"numeric": [">", 5]}], "found": [3, "x"]}
-    text = read(attempt(matches=False, unmet=unmet)).text
+    text = read(preview(matches=False, unmet=unmet)).text
     assert "data · rate" in text and '[{"numeric":[">",5]}]' in text and '3, "x"' in text
 
 
 def test_a_problem_has_its_fix() -> None:
     error = {"document": "pipe/p", "pointer": "/transform", "detail": "no such function", "fix": "correct it"}
-    assert "no such function (correct it)" in read(attempt(problem={"detail": "x", "errors": [error]})).text
+    assert "no such function (correct it)" in read(preview(problem={"detail": "x", "errors": [error]})).text
 
 
 @given(HOSTILE, HOSTILE, HOSTILE)
 def test_no_text_of_an_event_or_a_document_becomes_an_element(one: str, two: str, three: str) -> None:
-    found = attempt(
+    found = preview(
         unmet={"path": [one], "wanted": two, "found": [three]},
         destination={"name": one, "connector": two, "summary": three},
         event={one: two, three: [one]},
