@@ -17,6 +17,7 @@ from shared.contracts.documents import Destination
 from shared.contracts.topics import Topic
 from tests.contract.transmit_rig import AMPLE, Rig, header, receipts, records
 from tests.harness.scripted_server import reply
+from tests.harness.waiting import eventually
 from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 
@@ -146,7 +147,7 @@ def test_events_that_spark_brings_late_have_all_the_time_of_the_others(rig: Rig)
 
     def brought() -> Iterator[pa.RecordBatch]:
         yield flat_batch([row(1)])
-        rig.settled(lambda: len(rig.server.bodies) == 1 and rig.tasks() == 0)
+        eventually(lambda: len(rig.server.bodies) == 1 and rig.tasks() == 0)
         rig.let_pass(AMPLE)
         yield flat_batch([row(2)])
 

@@ -18,6 +18,7 @@ from shared.contracts.documents import Limits
 from tests.contract.lanes import PATIENCE, asked, late
 from tests.contract.transmit_rig import AMPLE, BREAKER_SECONDS, Rig, receipts, records
 from tests.harness.scripted_server import reply
+from tests.harness.waiting import eventually
 from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 BAD = ("hangs", "late", "resets", "unavailable")
@@ -107,7 +108,7 @@ def test_many_destinations_leave_a_bounded_number_of_idle_connections(many: Rig)
     for first in range(0, len(HOSTS), 20):
         rows = many.deliver(flat_batch([row(n, pipe=HOSTS[n]) for n in range(first, first + 20)]))
         assert {r.result for r in receipts(rows)} == {"delivered"}
-    many.settled(lambda: many.server.open <= IDLE, 15.0)  # sooner than each ends by itself
+    eventually(lambda: many.server.open <= IDLE, 15.0)  # sooner than each ends by itself
     assert many.server.connections == len(HOSTS)
     rows = many.deliver(flat_batch([row(1_000 + n, pipe=HOSTS[n]) for n in range(180, 200)]))
     assert {r.result for r in receipts(rows)} == {"delivered"}
@@ -151,7 +152,7 @@ def test_four_bad_destinations_leave_no_task_no_thread_and_no_connection(fast: R
         rows = round_of(*BAD, "good-0")
         assert sum(len(r.ids) for r in receipts(rows) if r.destination == "good-0") == 8
     assert json.loads(fast.server.bodies[-1])
-    fast.settled(lambda: fast.tasks() == 0)
+    eventually(lambda: fast.tasks() == 0)
     assert threading.active_count() <= threads
-    fast.settled(lambda: psutil.Process().num_fds() <= files + 8)
-    fast.settled(lambda: fast.connections() <= 2 * 4)  # both ends of each are in this process
+    eventually(lambda: psutil.Process().num_fds() <= files + 8)
+    eventually(lambda: fast.connections() <= 2 * 4)  # both ends of each are in this process

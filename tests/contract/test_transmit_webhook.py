@@ -16,7 +16,7 @@ from shared.contracts.receipts import unpack_keys
 from shared.contracts.topics import Topic
 from tests.contract.transmit_rig import AMPLE, Rig, header, receipts, records
 from tests.harness.scripted_server import reply
-from tests.harness.waiting import free_port
+from tests.harness.waiting import eventually, free_port
 from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 
@@ -226,7 +226,7 @@ def test_hang_ends_at_the_deadline_and_others_are_receipted_long_before(rig: Rig
     rows = list(task.take(flat_batch([row(n, pipe="stuck") for n in range(20)] + [row(99, pipe="fine")])))
     rows += task.answers(block=True)
     assert [r.pipe for r in receipts(rows)] == ["fine"]
-    rig.settled(lambda: len(rig.server.bodies) == 5)
+    eventually(lambda: len(rig.server.bodies) == 5)
     rig.let_pass(10 * AMPLE)
     while task.waiting:
         rows += task.answers(block=True)

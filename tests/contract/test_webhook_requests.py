@@ -15,6 +15,7 @@ from shared.contracts.signing import key_of, signed
 from shared.contracts.topics import Topic
 from tests.contract.transmit_rig import AMPLE, Rig, receipts, records
 from tests.harness.scripted_server import reply
+from tests.harness.waiting import eventually
 from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 KEYS: Final = {f"secret://t/{n}": "whsec_" + base64.b64encode(bytes([n]) * 32).decode() for n in (1, 2, 3)}
@@ -198,7 +199,7 @@ def test_a_token_is_renewed_before_its_end_while_the_old_one_is_used(rig: Rig) -
     rig.ahead_ms = 945_000
     rig.server.answer("/", reply(200))
     rig.deliver(flat_batch([row(2)]))
-    rig.settled(lambda: issuer.issued == 2 and issuer.good == "token-2")
+    eventually(lambda: issuer.issued == 2 and issuer.good == "token-2")
     rig.deliver(flat_batch([row(3)]))
     assert tokens_used(rig) == ["token-1", "token-1", "token-2"]
 

@@ -4,7 +4,7 @@ import asyncio
 import dataclasses
 import queue
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any, Final
@@ -214,13 +214,6 @@ class Rig:
 
     async def _let_pass(self, seconds: float) -> None:
         self._passed += seconds
-
-    def settled(self, holds: Callable[[], bool], seconds: float = AMPLE) -> None:
-        """Wait for a condition that the loops bring about; fail if it does not hold in time."""
-        until = time.monotonic() + seconds
-        while not holds():
-            assert time.monotonic() < until, "did not come true in time"
-            time.sleep(0.01)
 
     def wait_disconnected(self, seconds: float = AMPLE) -> None:
         """Wait until transmit has no connection to the server; fail if one stays open."""
