@@ -14,6 +14,7 @@ from pipelines.control.deploy.backend import Rating
 LIGHT: Final = "blue"
 DARK: Final = "green"
 OLD: Final = "1.0"
+NEW: Final = "2.0"
 
 
 class Bad(StrEnum):

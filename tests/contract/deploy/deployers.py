@@ -19,7 +19,6 @@ from tests.harness.deploy_process import DeployProcess
 from tests.harness.fake_world import badly_ended, doubled, read_world
 from tests.harness.waiting import eventually
 
-NEW: Final = "2.0"
 SPEED: Final = 240.0
 SECONDS: Final = 240
 

@@ -11,9 +11,9 @@ from typing import Final
 import pytest
 
 from shared.contracts.release_steps import BACKWARD, ENDS, PLANS, Kind, Step
-from tests.contract.deploy.deployers import NEW, SECONDS, Deployers
+from tests.contract.deploy.deployers import SECONDS, Deployers
 from tests.harness.deploy_process import DeployProcess
-from tests.harness.fake_world import DARK, LIGHT, OLD, Bad
+from tests.harness.fake_world import DARK, LIGHT, NEW, OLD, Bad
 from tests.harness.waiting import eventually
 
 LEASE: Final = 0.4

@@ -11,8 +11,8 @@ from shared.contracts.release_steps import Kind, Step
 from shared.contracts.releases import DEPLOYER, SideState
 from shared.runtime.clock import wall_clock
 from shared.runtime.metrics import DeployMetric
-from tests.contract.deploy.deployers import NEW, SECONDS, Deployers
-from tests.harness.fake_world import DARK, LIGHT, Bad, new_world, read_world
+from tests.contract.deploy.deployers import SECONDS, Deployers
+from tests.harness.fake_world import DARK, LIGHT, NEW, Bad, new_world, read_world
 from tests.harness.kept_lease import assert_kept
 from tests.harness.waiting import eventually
 

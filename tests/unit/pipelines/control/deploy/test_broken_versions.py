@@ -7,10 +7,8 @@ from pipelines.control.deploy.backend import BackendError
 from pipelines.control.deploy.deployer import health_of
 from pipelines.control.deploy.policy import Policy
 from shared.contracts.release_steps import Kind, Step
-from tests.harness.fake_world import DARK, LIGHT, OLD, Bad
+from tests.harness.fake_world import DARK, LIGHT, NEW, OLD, Bad
 from tests.harness.release_world import ReleaseWorld, assert_whole
-
-NEW = "2.0"
 
 
 def _drains(policy: Policy | None = None) -> ReleaseWorld:

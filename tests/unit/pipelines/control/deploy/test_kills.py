@@ -7,10 +7,9 @@ import pytest
 from pipelines.control.deploy.backend import FencedError
 from shared.contracts.release_steps import Kind, Step
 from shared.contracts.releases import Positions, Release
-from tests.harness.fake_world import DARK, LIGHT, OLD, Bad, badly_ended, described, doubled
+from tests.harness.fake_world import DARK, LIGHT, NEW, OLD, Bad, badly_ended, described, doubled
 from tests.harness.release_world import SHORT, ReleaseWorld
 
-NEW = "2.0"
 PAUSE = 5.0
 
 

@@ -3,10 +3,8 @@
 import pytest
 
 from shared.contracts.release_steps import Kind, Step
-from tests.harness.fake_world import DARK, LIGHT, OLD, Bad
+from tests.harness.fake_world import DARK, LIGHT, NEW, OLD, Bad
 from tests.harness.release_world import ReleaseWorld, assert_whole, steps
-
-NEW = "2.0"
 
 
 @pytest.fixture

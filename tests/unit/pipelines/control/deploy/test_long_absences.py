@@ -6,10 +6,9 @@ import pytest
 
 from shared.contracts.release_steps import Kind, Step
 from shared.contracts.releases import Release
-from tests.harness.fake_world import DARK, LIGHT, OLD, Bad
+from tests.harness.fake_world import DARK, LIGHT, NEW, OLD, Bad
 from tests.harness.release_world import ReleaseWorld, assert_whole
 
-NEW = "2.0"
 AN_HOUR = 3_600
 
 

@@ -6,10 +6,9 @@ from random import Random
 import pytest
 
 from shared.contracts.release_steps import Kind, Step
-from tests.harness.fake_world import DARK, LIGHT, OLD, Bad
+from tests.harness.fake_world import DARK, LIGHT, NEW, OLD, Bad
 from tests.harness.release_world import SHORT, FakePermissions, ReleaseWorld, assert_whole
 
-NEW = "2.0"
 FORWARD = [
     Step.START,
     Step.READY,

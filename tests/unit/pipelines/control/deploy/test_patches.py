@@ -3,10 +3,9 @@
 import pytest
 
 from shared.contracts.release_steps import Kind, Step
-from tests.harness.fake_world import DARK, LIGHT, OLD
+from tests.harness.fake_world import DARK, LIGHT, NEW, OLD
 from tests.harness.release_world import SHORT, ReleaseWorld, assert_whole
 
-NEW = "2.0"
 PATCHED = [f"a broker of {DARK} is being patched"]
 
 

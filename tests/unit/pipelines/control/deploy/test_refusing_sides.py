@@ -1,10 +1,8 @@
 """A side that takes no events gets no more of the traffic, and is not done with all of it."""
 
 from shared.contracts.release_steps import Kind, Step
-from tests.harness.fake_world import DARK, LIGHT, OLD
+from tests.harness.fake_world import DARK, LIGHT, NEW, OLD
 from tests.harness.release_world import SHORT, ReleaseWorld, assert_whole
-
-NEW = "2.0"
 
 
 def test_a_side_that_takes_no_events_any_more_does_not_get_all_of_them() -> None:

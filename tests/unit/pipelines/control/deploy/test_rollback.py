@@ -7,10 +7,8 @@ from pipelines.control.deploy.backend import BackendError
 from pipelines.control.deploy.deployer import health_of
 from shared.contracts.release_requests import RequestRefusedError
 from shared.contracts.release_steps import PLANS, Kind, Step
-from tests.harness.fake_world import DARK, LIGHT, OLD, Bad, badly_ended
+from tests.harness.fake_world import DARK, LIGHT, NEW, OLD, Bad, badly_ended
 from tests.harness.release_world import ReleaseWorld, assert_whole
-
-NEW = "2.0"
 
 
 def _released() -> ReleaseWorld:

@@ -10,10 +10,9 @@ from shared.contracts.diamond.permission import reasons_to_wait
 from shared.contracts.release_steps import Kind, Step
 from shared.contracts.releases import Release
 from tests.harness.fake_place import FakePlace
-from tests.harness.fake_world import DARK, LIGHT
+from tests.harness.fake_world import DARK, LIGHT, NEW
 from tests.harness.release_world import FakePermissions, ReleaseWorld, assert_whole, steps
 
-NEW = "2.0"
 READY_SECONDS = 1_800
 
 

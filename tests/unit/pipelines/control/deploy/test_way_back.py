@@ -7,10 +7,9 @@ from pipelines.control.deploy.backend import BackendError, SideMinute
 from pipelines.control.deploy.deployer import health_of
 from pipelines.control.deploy.policy import Policy
 from shared.contracts.release_steps import BACKWARD, PLANS, Kind, Step
-from tests.harness.fake_world import DARK, LIGHT, OLD, Bad, doubled
+from tests.harness.fake_world import DARK, LIGHT, NEW, OLD, Bad, doubled
 from tests.harness.release_world import ReleaseWorld, assert_whole, steps
 
-NEW = "2.0"
 LATE = (Step.WATCH, "100 % of 1,800 events are late, against 0.198 % of 16,200")
 
 BAD = {

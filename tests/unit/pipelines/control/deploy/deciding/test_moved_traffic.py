@@ -3,10 +3,9 @@
 import pytest
 
 from shared.contracts.release_steps import Kind, Step
-from tests.harness.fake_world import DARK, LIGHT, OLD, Bad
+from tests.harness.fake_world import DARK, LIGHT, NEW, OLD, Bad
 from tests.harness.release_world import ReleaseWorld, assert_whole
 
-NEW = "2.0"
 HALF = {LIGHT: 50, DARK: 50}
 BY_HAND = "this release ends, and changes neither its code nor the weights any more"
 

@@ -1,10 +1,9 @@
 """Events for proof that have not arrived: they may wait for a chain that is cold, or be lost."""
 
 from shared.contracts.release_steps import Kind, Step
-from tests.harness.fake_world import DARK
+from tests.harness.fake_world import DARK, NEW
 from tests.harness.release_world import ReleaseWorld
 
-NEW = "2.0"
 WAITS = "100 of 100 events arrived byte for byte; 8 have not arrived"
 
 
