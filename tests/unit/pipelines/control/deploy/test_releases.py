@@ -3,7 +3,9 @@
 import pytest
 
 from pipelines.control.deploy.deployer import health_of
+from pipelines.control.deploy.judging.traffic_minutes import first_whole_minute
 from pipelines.control.deploy.policy import Policy
+from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.release_steps import Kind, Step
 from shared.contracts.releases import Finding
 from tests.harness.fake_place import TENANTS
