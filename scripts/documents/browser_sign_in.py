@@ -42,13 +42,13 @@ def sign_in(client: IssuerClient, port: int, show: Callable[[str], object]) -> S
     Raises:
         DocumentsError: if the sign-in fails.
     """
-    sign_in = new_sign_in()
+    begun = new_sign_in()
     try:
         with _Back(port) as back:
             flow = code_flow(client, f"http://127.0.0.1:{back.server_port}{_PATH}")
-            show(flow.address(sign_in))
-            code = back.code(sign_in.state, time.monotonic() + WAIT_SECONDS)
-            return flow.redeem(code, sign_in)
+            show(flow.address(begun))
+            code = back.code(begun.state, time.monotonic() + WAIT_SECONDS)
+            return flow.redeem(code, begun)
     except (ProviderAwayError, TokenRefusedError, OSError) as error:
         raise DocumentsError(f"the sign-in failed: {error}", "try again") from error
 
