@@ -19,7 +19,7 @@ from pipelines.control.observe.skew.watched_hours import HOUR_MINUTES, WatchedHo
 from pipelines.control.observe.storage.persistence import Persistence
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.topics import Topic
-from shared.runtime.clock import Clock
+from shared.runtime.clock import Clock, is_over
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
@@ -67,7 +67,7 @@ class CatchUp:
         """
         ledger, now_ms = self._tracker.ledger, self._clock()
         full = len(ledger.minutes) - self._stored_states >= self._most_new
-        if not full and now_ms - self._stored_ms < self._store_ms:
+        if not full and not is_over(self._stored_ms, self._store_ms, now_ms):
             return True
         before = self._complete_before(now_ms)
         self._days.take(self._tracker.judge_even(before, now_ms))

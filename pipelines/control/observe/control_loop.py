@@ -35,7 +35,7 @@ from shared.contracts.documents import OWN_TENANTS, TenantName
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import ALL_TENANTS
 from shared.contracts.topology import CHAIN_GROUPS
-from shared.runtime.clock import Clock
+from shared.runtime.clock import Clock, is_over
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
@@ -47,7 +47,7 @@ _DEAD_MINUTES: Final = 7 * 60
 
 _HOUR_MINUTES: Final = 60
 _PATIENT_LOOKS: Final = 4
-"""Failed passes in a row after which the meter counts as behind."""
+"""Failed passes in a row after which the meter counts as behind, and nodes as unseen."""
 
 
 class ControlLoop:
@@ -73,16 +73,22 @@ class ControlLoop:
         self._progress, self._resolver, self._alarms = progress, resolver, alarms
         self._rollouts, self._clock = rollouts, clock
         self._watermarks = Watermarks(int(settings.settle_seconds * 1_000))
+        self._patience_ms = int(_PATIENT_LOOKS * settings.look_seconds * 1_000)
         self._staleness = Staleness(clock())
-        self._stall_detection, self._sources = StallDetection(), Sources()
+        self._stall_detection, self._sources = StallDetection(self._patience_ms), Sources()
         self._deliveries = LastDeliveries()
-        self._nodes: Sequence[NodeProgress] = ()
+        self._nodes: Sequence[NodeProgress] | None = None
+        """None unless the brokers gave all offsets in the last pass."""
+
         self._unread: Mapping[str, int] = {}
         self._overdue: Mapping[str, float] = {}
         self._corrected_ms: dict[int, int] = {}
         """When the loss of a minute was found or corrected, epoch milliseconds by minute."""
 
         self._saved_ms = 0
+        self._latest_ms = 0
+        """The last time that the clock gave, epoch milliseconds."""
+
         self._ledger_offset = 0
         self._looked: Snapshot | None = None
         self.metrics = ObserveMetrics(lambda: self.snapshot, alarms.open_by_kind)
@@ -106,10 +112,29 @@ class ControlLoop:
         self._staleness.resume(self._tracker.ledger.read_to_ms)
         self._corrected_ms = dict(self._alarms.losses())
         self._days.expect((ALL_TENANTS, minute) for minute in self._corrected_ms)
+        self._set_back(self._now())  # the clock of an earlier process may have been ahead
+
+    def _now(self) -> int:
+        """The time. All that is kept is read here: a clock that is set back must leave none in the future."""
+        now_ms = self._clock()
+        if now_ms < self._latest_ms:
+            extra = {"seconds": (self._latest_ms - now_ms) / 1_000}
+            problem = "the clock was set back: later times count as now; check how it is synchronised"
+            _log.warning(problem, extra=extra)
+            self._set_back(now_ms)
+        self._latest_ms = now_ms
+        return now_ms
+
+    def _set_back(self, now_ms: int) -> None:
+        self._tracker.ledger.set_back(now_ms)
+        self._watermarks.set_back(now_ms)
+        self._staleness.set_back(now_ms)
+        self._stall_detection.set_back(now_ms)
+        self._corrected_ms = {minute: min(at_ms, now_ms) for minute, at_ms in self._corrected_ms.items()}
 
     def enter(self, entries: Iterable[Entry]) -> None:
         """Apply records of the ledger."""
-        ledger, now_ms = self._tracker.ledger, self._clock()
+        ledger, now_ms = self._tracker.ledger, self._now()
         for offset, found in entries:
             self._ledger_offset = offset + 1
             if found is None:
@@ -121,7 +146,7 @@ class ControlLoop:
 
     def look(self) -> None:
         """One pass: judge minutes, update the snapshot and alarms, store changes."""
-        now_ms = self._clock()
+        now_ms = self._now()
         self._apply_names()
         self._read_offsets(now_ms)
         passed = ReadProgress(marks=self._watermarks.marks, read_to_ms=self._watermarks.read_to_ms)
@@ -134,7 +159,7 @@ class ControlLoop:
         self._forget_deleted(now_ms)
         for key, plan in self._tracker.plans():
             self._resolver.ask(key, plan)
-        if now_ms - self._saved_ms >= self._settings.store_seconds * 1_000:
+        if is_over(self._saved_ms, self._settings.store_seconds * 1_000, now_ms):
             self._save(now_ms)
         self._looked = found = self._taken(now_ms)
         self._raise_alarms(found)
@@ -174,7 +199,7 @@ class ControlLoop:
             _log.warning(
                 "offsets not read: the brokers did not answer; retrying", extra={"error": str(error)}
             )
-            self.brokers_answered = False
+            self.brokers_answered, self._nodes = False, None
             return
         self.brokers_answered = True
         self._watermarks.take(look)
@@ -205,8 +230,7 @@ class ControlLoop:
 
     def _taken(self, now_ms: int) -> Snapshot:
         last = now_ms // MINUTE_MS
-        patience_ms = int(_PATIENT_LOOKS * self._settings.look_seconds * 1_000)
-        behind = self._staleness.seconds(self._clock(), patience_ms)
+        behind = self._staleness.seconds(self._clock(), self._patience_ms)
         first = last - _HEALTH_MINUTES
         recent = self._tracker.between(first, last + 1)
         published = self._alarms.published().destinations.values()

@@ -10,6 +10,7 @@ from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.ledger import Range
 from shared.contracts.scorecard import MinuteCard
 from shared.contracts.topics import Topic
+from shared.runtime.clock import Clock
 from tests.contract.observe.meter import FIRST, NEVER, Meter, ledger
 
 KEPT = 60
@@ -33,7 +34,13 @@ class Reading:
     """A process that reads a ledger, with a part of it at a time."""
 
     def __init__(
-        self, url: str, table: str = "meter", *, ends: Offsets | None = None, most_new: int = 4
+        self,
+        url: str,
+        table: str = "meter",
+        *,
+        ends: Offsets | None = None,
+        most_new: int = 4,
+        clock: Clock = lambda: NOW,
     ) -> None:
         """`ends`: of the partitions of `collected`."""
         self.meter = Meter(url, table)
@@ -52,7 +59,7 @@ class Reading:
             offsets=lambda covered, now_ms: OffsetsSnapshot(now_ms, {}, self.ends, covered),
             judged=lambda: self.judged.update(each.state.minute for each in self.meter.board.touched),
             needed=(),
-            clock=lambda: NOW,
+            clock=clock,
             store_seconds=3_600,
             keep_hours=KEPT // 60,
             most_new=most_new,
@@ -161,3 +168,10 @@ def test_minutes_stay_while_a_partition_of_what_was_collected_is_read_less_far(s
     assert reading.held == 2 * MINUTES
     assert list(cards(reading.meter)) == []
     assert len(list(reading.meter.tables.states())) == 2 * MINUTES
+
+
+def test_what_is_read_is_stored_after_the_clock_was_set_back(store_url: str) -> None:
+    times = iter([NOW + 3_600_000])
+    reading = Reading(store_url, most_new=NEVER, clock=lambda: next(times, NOW))
+    assert reading.read(written(1))
+    assert len(list(reading.meter.tables.states())) == 2

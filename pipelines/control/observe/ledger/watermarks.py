@@ -126,6 +126,9 @@ class _Following:
         self._newest: Offsets | None = None
         self.marks: list[Watermark] = []
 
+    def set_back(self, now_ms: int) -> None:
+        self.marks = [mark._replace(at_ms=min(mark.at_ms, now_ms)) for mark in self.marks]
+
     def take(self, look: OffsetsSnapshot, settle_ms: int) -> None:
         offsets = self._chain.start(look)
         if offsets != self._newest and len(self._candidates) < _MOST:
@@ -170,6 +173,17 @@ class Watermarks:
         """
         self._unread.clear()
         self._nodes = _followed()
+
+    def set_back(self, now_ms: int) -> None:
+        """The clock was set back to now: the offsets so far are those of a moment before.
+
+        What is tallied from now on came after them, whatever their own time says.
+        """
+        past_ms = now_ms - 1
+        self.read_to_ms = min(self.read_to_ms, past_ms)
+        self._unread = deque(look._replace(at_ms=min(look.at_ms, past_ms)) for look in self._unread)
+        for node in self._nodes.values():
+            node.set_back(past_ms)
 
     def take(self, look: OffsetsSnapshot) -> None:
         """Process the offsets of one pass."""

@@ -9,6 +9,7 @@ from pipelines.control.observe.ledger.minute_sums import MinuteKey, MinuteState,
 from pipelines.control.observe.verdicts.verdicts import Judgement
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.ledger import Range, Tally
+from shared.runtime.clock import is_over
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
@@ -115,7 +116,7 @@ class LedgerState:
 
     def _report_overlap(self, found: Range, known: TalliedUpTo, now_ms: int) -> None:
         """Log that a range is left out although its end was not tallied; at most once in `_REPORT_MS`."""
-        if now_ms - self._reported_ms < _REPORT_MS:
+        if not is_over(self._reported_ms, _REPORT_MS, now_ms):
             return
         self._reported_ms = now_ms
         extra = {
@@ -137,6 +138,10 @@ class LedgerState:
         self._restarted.add(place)
         extra = {"topic": place[0], "partition": place[1], "tallied_to": known.end}
         _log.error("a topic was recreated: it is tallied from its start; see docs/meter.md", extra=extra)
+
+    def set_back(self, now_ms: int) -> None:
+        """The clock was set back to now: nothing was applied later."""
+        self._dirty.update(key for key, state in self.minutes.items() if state.set_back(now_ms))
 
     def restarted(self) -> set[Partition]:
         """The partitions of recreated topics that were found since the last call."""

@@ -17,7 +17,8 @@ from pipelines.control.observe.verdicts.set_differences import (
 )
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.ledger import Stage
-from shared.contracts.topics import RETRY_DELAYS, Topic
+from shared.contracts.retry_times import delay_ms
+from shared.contracts.topics import Topic
 
 _ENTRIES: Final = (Stage.COLLECTED, Stage.EVENTS, Stage.UNMATCHED, Stage.FIRST, Stage.FURTHER)
 """Stages that enter a minute: it settles when no more of these arrive."""
@@ -251,11 +252,14 @@ def _done_ms(state: MinuteState, key: Key, marks: Mapping[str, Sequence[Watermar
 
 
 def _due_ms(lines: Sequence[StageSums]) -> int:
-    """When the last waiting event must have left: its due time plus half of the longest retry delay."""
+    """When the last waiting event must have left: its due time plus half of the longest retry delay.
+
+    None is due later than that delay after it was written: a later time is that of a clock that was wrong.
+    """
     topics = {topic for line in lines for topic, _ in line.spans}
-    longest = max((RETRY_DELAYS[Topic(topic)] for topic in topics), default=None)
-    half_ms = 0 if longest is None else int(longest.total_seconds() * 500)
-    return max((line.due_ms for line in lines), default=0) + half_ms
+    longest_ms = max((delay_ms(Topic(topic)) for topic in topics), default=0)
+    said_ms = max((line.due_ms for line in lines), default=0)
+    return min(said_ms, _entered(lines) + longest_ms) + longest_ms // 2
 
 
 def _last_offsets(lines: Iterable[StageSums]) -> Mapping[Partition, int]:
