@@ -219,7 +219,11 @@ class Gate:
     def _may_probe_lane(self) -> bool:
         """Whether the next request may find out that a destination which left the fast lane is fast again."""
         may_begin = self._lane_probes.may_begin(self._seconds()) and self.breaker.state != "open"
-        return may_begin and lanes.probe_due(self.pace, self._clock(), self._rules.slowness)
+        return may_begin and lanes.probe_due(self._pace_now(), self._clock(), self._rules.slowness)
+
+    def _pace_now(self) -> lanes.LaneState:
+        self.pace = lanes.looked_at(self.pace, self._clock())
+        return self.pace
 
     def _begin_lane_probe(self) -> bool:
         """Whether this request does so; all others move to the slow lane until it ends."""
@@ -267,7 +271,7 @@ class Gate:
     def note_recovered(self, seen_ms: int) -> None:
         """Note that the slow lane found the destination fast again, at `seen_ms`."""
         if self._rules.lane == "fast":
-            self.pace = lanes.recovered(self.pace, seen_ms)
+            self.pace = lanes.recovered(self._pace_now(), seen_ms)
 
 
 async def _in_time(turn: Awaitable[object], until: float) -> bool:

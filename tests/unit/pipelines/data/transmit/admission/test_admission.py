@@ -89,3 +89,24 @@ def test_a_tried_request_that_showed_nothing_is_followed_by_another() -> None:
         assert not gate.moved
 
     asyncio.run(run())
+
+
+def test_a_clock_that_was_ahead_and_is_set_back_keeps_no_destination_in_the_slow_lane() -> None:
+    seconds, ahead = 1_000.0, 3_600.0
+
+    def clock() -> int:
+        return int(1000 * (seconds + ahead))
+
+    admission = Admission(AdmissionPolicy(lane="fast"), clock, lambda: seconds)
+    tried, heard_of = (admission.of(Destination(name=name, tenant="acme")) for name in ("tried", "heard-of"))
+    for gate in (tried, heard_of):
+        gate.overdue()
+    ahead = 0.0
+    admission.note_recovered([(("acme", "heard-of"), clock())])
+    assert tried.moved
+    assert heard_of.moved, "it has just moved"
+    seconds += 10
+    admission.note_recovered([(("acme", "heard-of"), clock())])
+    assert not heard_of.moved
+    seconds += 290
+    assert not tried.moved
