@@ -18,6 +18,7 @@ from aiohttp.abc import AbstractResolver
 from pipelines.data.transmit.admission import lanes
 from pipelines.data.transmit.admission.circuit_breaker import BreakerThresholds
 from pipelines.data.transmit.admission.gate import Admission, AdmissionPolicy, Gate
+from pipelines.data.transmit.admission.turns import Turns
 from pipelines.data.transmit.connectors.base import ConnectorContext, ConnectorType
 from pipelines.data.transmit.connectors.registry import CONNECTORS, ConnectorPool
 from pipelines.data.transmit.deduplication.dedup_window import DedupWindow
@@ -296,6 +297,7 @@ class Rig:
             ),
             deadline=Deadline(self._near.loop.time(), deadline),
             admission=self.admission,
+            turns=Turns(self.wait_limits.behind),
             wait_limits=self.wait_limits,
             settle=answers.put,
             clock=wall_clock,

@@ -42,7 +42,9 @@ class TransmitSettings(SparkSettings):
     turn_seconds: float = Field(
         2.0,
         gt=0,
-        description="How long the fast lane waits for one of a destination's slots before it does the same.",
+        description="How long the fast lane waits for one of a destination's slots before it does the "
+        "same. In the slow lane: how long requests to a destination may go on waiting while nothing else is "
+        "under way, before they are left for later.",
     )
     fast_trigger: str = Field(
         "0 seconds",

@@ -22,6 +22,7 @@ from confluent_kafka import Message
 from pyspark import TaskContext
 
 from pipelines.data.transmit.admission.gate import Admission, AdmissionPolicy
+from pipelines.data.transmit.admission.turns import Turns
 from pipelines.data.transmit.connectors.base import ConnectorContext
 from pipelines.data.transmit.connectors.registry import CONNECTORS, ConnectorPool
 from pipelines.data.transmit.deduplication.dedup_window import DedupWindow
@@ -246,6 +247,7 @@ class Worker:
             policy=policy(self._settings, self._admission.rules.lane),
             deadline=Deadline(self._loop.time(), self._settings.deadline_seconds),
             admission=self._admission,
+            turns=Turns(self._wait_limits.behind),
             wait_limits=self._wait_limits,
             settle=answers.put,
             clock=wall_clock,
@@ -291,7 +293,7 @@ def admission_policy(settings: TransmitSettings, lane: Lane) -> AdmissionPolicy:
 def wait_limits(settings: TransmitSettings, lane: Lane) -> WaitLimits:
     """How long a lane waits for one destination."""
     if lane == "slow":
-        return WaitLimits()
+        return WaitLimits(behind=settings.turn_seconds)
     return WaitLimits(answer=settings.patience_seconds, turn=settings.turn_seconds)
 
 
