@@ -1,7 +1,7 @@
 """In which order a driver without a standby starts and stops its queries."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,6 +11,7 @@ from confluent_kafka import KafkaError, KafkaException
 from shared.runtime.settings import SparkSettings
 from shared.spark.application import Alone, Build, watch
 from shared.spark.later_queries import CALM_SECONDS, LaterQueries
+from shared.spark.missing_executors import MISSING_LOOKS
 
 _SPARK: Any = None
 """The builds of these tests do not use it."""
@@ -179,7 +180,7 @@ def test_a_query_that_events_wait_for_ends_the_process_when_it_ends(tmp_path: Pa
 
 def test_a_driver_is_ready_once_something_takes_its_tasks() -> None:
     """A batch begins without an executor, and would not end. One that is lost later is replaced."""
-    ready, able, seen = threading.Event(), [False, False, True, False], list[bool]()
+    ready, able, seen = threading.Event(), [False, False, True, False, False], list[bool]()
 
     class Turns(_Turns):
         def wait(self, timeout: float | None = None) -> bool:
@@ -189,3 +190,54 @@ def test_a_driver_is_ready_once_something_takes_its_tasks() -> None:
     queries: list[Any] = [_Query("route", [])]
     assert watch(queries, list, Turns(5, [0.0]), ready, None, able=lambda: able.pop(0)) == 0
     assert seen == [False, False, False, True, True, True]
+
+
+def _watched_without(able: Callable[[int], bool], looks: int, now: list[float]) -> tuple[int, int, bool]:
+    """Exit status, the number of looks, and whether the driver was ready then.
+
+    Args:
+        able: whether something takes tasks, by the number of the look.
+        looks: after which the driver is asked to stop.
+        now: the clock, which each look moves.
+    """
+    ready, counted = threading.Event(), [0]
+
+    def takes_tasks() -> bool:
+        counted[0] += 1
+        return able(counted[0])
+
+    queries: list[Any] = [_Query("route", [])]
+    status = watch(queries, list, _Turns(looks, now), ready, None, able=takes_tasks, monotonic=lambda: now[0])
+    return status, counted[0], ready.is_set()
+
+
+def test_a_driver_that_gets_no_executor_ends_so_that_the_next_one_registers_anew(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The master may have it in no list, and not say so."""
+    found = _watched_without(lambda _: False, 10 * MISSING_LOOKS, [100.0])
+    assert found == (1, MISSING_LOOKS, False)
+    assert "no executor has taken tasks for a quarter of an hour" in caplog.text
+
+
+def test_a_driver_that_has_lost_its_executors_for_too_long_ends() -> None:
+    at_work = 2 * MISSING_LOOKS
+    found = _watched_without(lambda look: look <= at_work, 10 * MISSING_LOOKS, [100.0])
+    assert found == (1, at_work + MISSING_LOOKS, False)
+
+
+def test_an_executor_that_comes_at_the_last_moment_is_in_time() -> None:
+    looks = 3 * MISSING_LOOKS
+    found = _watched_without(lambda look: look % MISSING_LOOKS == 0, looks, [100.0])
+    assert found == (0, looks, True)
+
+
+def test_a_machine_that_stands_still_for_long_ends_no_driver() -> None:
+    """Laptops are suspended: executors that register again right after it are in time."""
+    now = [100.0]
+
+    def able(look: int) -> bool:
+        now[0] += MISSING_LOOKS * CALM_SECONDS
+        return look > 3
+
+    assert _watched_without(able, 10, now) == (0, 10, True)
