@@ -124,7 +124,11 @@ class ControlLoop:
         now_ms = self._clock()
         self._apply_names()
         self._read_offsets(now_ms)
-        passed = ReadProgress(marks=self._watermarks.marks, read_to_ms=self._watermarks.read_to_ms)
+        passed = ReadProgress(
+            marks=self._watermarks.marks,
+            read_to_ms=self._watermarks.read_to_ms,
+            expired_to_ms=self._tracker.ledger.expired.to_ms,
+        )
         cards = self._tracker.judge(passed, now_ms)
         self.note_touched()
         changes = self._days.take(cards)
@@ -177,6 +181,7 @@ class ControlLoop:
             self.brokers_answered = False
             return
         self.brokers_answered = True
+        self._tracker.ledger.note_expired(look.expired, look.at_ms)
         self._watermarks.take(look)
         self._staleness.take(look, ages)
         self._nodes = self._stall_detection.take(look, held(due, look.at_ms))
