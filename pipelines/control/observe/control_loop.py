@@ -22,6 +22,7 @@ from pipelines.control.observe.health.stall_detection import StallDetection, hel
 from pipelines.control.observe.ledger.reader import Entry
 from pipelines.control.observe.ledger.watermarks import OffsetsSnapshot, Watermarks
 from pipelines.control.observe.metrics import ObserveMetrics
+from pipelines.control.observe.retirement import Retirement
 from pipelines.control.observe.scorecards.day_state import CardChange, DayState
 from pipelines.control.observe.scorecards.destinations import destination_health, waiting_by_pipe
 from pipelines.control.observe.scorecards.late_failures import LastDeliveries
@@ -45,7 +46,6 @@ _HEALTH_MINUTES: Final = 10
 _DEAD_MINUTES: Final = 7 * 60
 """The longest window of the burn-rate alarm, and a margin."""
 
-_HOUR_MINUTES: Final = 60
 _PATIENT_LOOKS: Final = 4
 """Failed passes in a row after which the meter counts as behind, and nodes as unseen."""
 
@@ -60,6 +60,7 @@ class ControlLoop:
         tracker: MinuteTracker,
         days: DayState,
         persistence: Persistence,
+        retirement: Retirement,
         skews: SkewWatch,
         progress: Progress,
         resolver: EventResolver,
@@ -69,6 +70,7 @@ class ControlLoop:
     ) -> None:
         self._settings = settings
         self._tracker, self._days, self._persistence = tracker, days, persistence
+        self._retirement = retirement
         self._skews = skews
         self._progress, self._resolver, self._alarms = progress, resolver, alarms
         self._rollouts, self._clock = rollouts, clock
@@ -77,6 +79,9 @@ class ControlLoop:
         self._staleness = Staleness(clock())
         self._stall_detection, self._sources = StallDetection(self._patience_ms), Sources()
         self._deliveries = LastDeliveries()
+        self._offsets_now: OffsetsSnapshot | None = None
+        """The offsets of the last pass; None if the brokers did not give them."""
+
         self._nodes: Sequence[NodeProgress] | None = None
         """None unless the brokers gave all offsets in the last pass."""
 
@@ -113,6 +118,7 @@ class ControlLoop:
         self._corrected_ms = dict(self._alarms.losses())
         self._days.expect((ALL_TENANTS, minute) for minute in self._corrected_ms)
         self._set_back(self._now())  # the clock of an earlier process may have been ahead
+        self._retirement.begin()
 
     def _now(self) -> int:
         """The time. All that is kept is read here: a clock that is set back must leave none in the future."""
@@ -149,7 +155,11 @@ class ControlLoop:
         now_ms = self._now()
         self._apply_names()
         self._read_offsets(now_ms)
-        passed = ReadProgress(marks=self._watermarks.marks, read_to_ms=self._watermarks.read_to_ms)
+        passed = ReadProgress(
+            marks=self._watermarks.marks,
+            read_to_ms=self._watermarks.read_to_ms,
+            expired_to_ms=self._tracker.ledger.expired.to_ms,
+        )
         cards = self._tracker.judge(passed, now_ms)
         self.note_touched()
         changes = self._days.take(cards)
@@ -159,7 +169,7 @@ class ControlLoop:
         self._forget_deleted(now_ms)
         for key, plan in self._tracker.plans():
             self._resolver.ask(key, plan)
-        if is_over(self._saved_ms, self._settings.store_seconds * 1_000, now_ms):
+        if self._retirement.full or is_over(self._saved_ms, self._settings.store_seconds * 1_000, now_ms):
             self._save(now_ms)
         self._looked = found = self._taken(now_ms)
         self._raise_alarms(found)
@@ -199,9 +209,10 @@ class ControlLoop:
             _log.warning(
                 "offsets not read: the brokers did not answer; retrying", extra={"error": str(error)}
             )
-            self.brokers_answered, self._nodes = False, None
+            self.brokers_answered, self._offsets_now, self._nodes = False, None, None
             return
-        self.brokers_answered = True
+        self.brokers_answered, self._offsets_now = True, look
+        self._tracker.ledger.note_expired(look.expired, look.at_ms)
         self._watermarks.take(look)
         self._staleness.take(look, ages)
         self._nodes = self._stall_detection.take(look, held(due, look.at_ms))
@@ -220,13 +231,15 @@ class ControlLoop:
         return self._progress.look(ledger.offsets, now_ms) if recreated else look
 
     def _save(self, now_ms: int) -> None:
-        if not self._persistence.save():
-            return
-        self._saved_ms = now_ms
-        read_to = self._watermarks.read_to_ms // MINUTE_MS
-        if read_to:
-            oldest = read_to - self._settings.keep_hours * _HOUR_MINUTES
-            self._persistence.forget(oldest, self._corrected_ms)
+        stored = self._retirement.store(
+            self._offsets_now,
+            now_ms,
+            judged=self.note_touched,
+            needed=self._corrected_ms,
+            read_to_ms=self._watermarks.read_to_ms,
+        )
+        if stored:
+            self._saved_ms = now_ms
 
     def _taken(self, now_ms: int) -> Snapshot:
         last = now_ms // MINUTE_MS

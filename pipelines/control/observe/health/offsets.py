@@ -80,6 +80,7 @@ class Progress:
             committed={name: _raised(committed[name], begins, INPUTS[name]) for name in CHAIN_GROUPS},
             ends=ends,
             covered=_raised(covered, begins, TALLIED),
+            expired={place: at for place, at in begins.items() if covered.get(place, at) < at},
         )
 
     def ages(self, look: OffsetsSnapshot) -> Mapping[Partition, int]:

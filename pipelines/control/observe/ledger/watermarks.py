@@ -16,6 +16,7 @@ Partition = tuple[str, int]
 """Topic and partition."""
 
 Offsets = Mapping[Partition, int]
+_NONE: Final[Offsets] = {}
 
 AUDIT: Final = "audit"
 SLOW: Final = "transmit_slow"
@@ -35,6 +36,9 @@ class OffsetsSnapshot(NamedTuple):
     ends: Offsets
     covered: Offsets
     """How far audit has read, from the ledger."""
+
+    expired: Offsets = _NONE
+    """Partitions with records that expired before audit read them: where they begin now."""
 
     def reached(self, reader: str, goal: Offsets) -> bool:
         """Whether a group, or audit, has read up to a goal."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from pipelines.control.observe.ledger.minute_sums import MinuteState, Partition, Proven, StageSums
 from pipelines.control.observe.ledger.reconciliation_rules import Key, Reconciliation
@@ -44,6 +44,9 @@ class ReadProgress(Struct, kw_only=True, frozen=True):
     """Every record that was in a tallied topic at this time has been tallied and applied; epoch milliseconds,
     0 if unknown. A value too early does no harm; one too late reports false doubles."""
 
+    expired_to_ms: int = 0
+    """`ExpiredRecords.to_ms`: nothing is proven of minutes that are as old."""
+
 
 class Verdict(Struct, kw_only=True, frozen=True):
     """The verdict on one reconciliation that is not even."""
@@ -75,6 +78,10 @@ class Verdict(Struct, kw_only=True, frozen=True):
 
     open: bool = False
     """Whether the verdict may change with time alone."""
+
+    unprovable: bool = False
+    """Whether what is missing or extra may be of records that expired uncounted: only what was proven before
+    counts as lost or doubled, for good."""
 
 
 class Judgement(Struct, kw_only=True, frozen=True):
@@ -109,6 +116,12 @@ class Judgement(Struct, kw_only=True, frozen=True):
         """Whether no verdict may change with time alone."""
         again = self.replay is None or (self.replay.closed and not self.replay.fresh)
         return again and not any(verdict.open for verdict in self.verdicts.values())
+
+    @property
+    def unprovable(self) -> bool:
+        """Whether any verdict is."""
+        again = self.replay is not None and self.replay.unprovable
+        return again or any(verdict.unprovable for verdict in self.verdicts.values())
 
     @property
     def needs_reading(self) -> Sequence[Key]:
@@ -169,13 +182,21 @@ class _Judge:
     ) -> None:
         self._state, self._passed = state, passed
         self._past_ms = now_ms - settle_ms
+        # An event's time is ahead of its first record by half a minute at most.
+        self._unprovable = passed.expired_to_ms >= (state.minute - 1) * MINUTE_MS
         self._differences = Differences(state, counts)
 
     def verdict(self, key: Key) -> Verdict:
-        done_ms = _done_ms(self._state, key, self._passed.marks)
-        done = done_ms is not None and done_ms <= self._past_ms
-        # Once the input of these records is tallied as well, none of them looks extra by mistake.
-        even = self._passed.read_to_ms >= _entered(_written(self._state, key))
+        if not self._unprovable:
+            done_ms = _done_ms(self._state, key, self._passed.marks)
+            done = done_ms is not None and done_ms <= self._past_ms
+            # Once the input of these records is tallied as well, none of them looks extra by mistake.
+            even = self._passed.read_to_ms >= _entered(_written(self._state, key))
+            return self._verdict(key, done, even)
+        return structs.replace(self._verdict(key, False, False), open=False, unprovable=True)
+
+    def _verdict(self, key: Key, done: bool, even: bool) -> Verdict:
+        """A verdict that is closed if missing events are lost (`done`) and extra ones doubled (`even`)."""
         proven = self._state.proven.get(key, Proven())
         if not (done or even or proven.lost or proven.extra):
             # under way: too many to name, and no verdict yet
