@@ -11,6 +11,7 @@ from pipelines.control.observe.health.offsets import Progress
 from pipelines.control.observe.health.rollout_watch import RolloutWatch
 from pipelines.control.observe.ledger.reader import Entry
 from pipelines.control.observe.ledger.watermarks import Offsets, OffsetsSnapshot
+from pipelines.control.observe.retirement import Retirement
 from pipelines.control.observe.scorecards.day_state import DayState
 from pipelines.control.observe.scorecards.minute_state import MinuteTracker
 from pipelines.control.observe.settings import ObserveSettings
@@ -82,6 +83,9 @@ class Looped:
         tracker = MinuteTracker(int(settings.settle_seconds * 1_000))
         days, watched = DayState(), WatchedHours()
         persistence = Persistence(self.tables, tracker, days, watched)
+        retirement = Retirement(
+            tracker=tracker, days=days, persistence=persistence, keep_hours=settings.keep_hours
+        )
         secrets = cast(SecretTable, NoSecrets())
         self.alarms = Alarms(settings, self.store, Catalogue, secrets, self._clock)
         bounds = SkewBounds(least_events=1_000, psi=0.2, missing=0.05)
@@ -90,6 +94,7 @@ class Looped:
             tracker=tracker,
             days=days,
             persistence=persistence,
+            retirement=retirement,
             skews=SkewWatch(watched, bounds, 60_000),
             progress=cast(Progress, self.brokers),
             resolver=EventResolver("nowhere:9092", "test", 1_000),
