@@ -30,6 +30,7 @@ from pipelines.data.transmit.delivery.decide import Policy
 from pipelines.data.transmit.delivery.delivery import Delivery
 from pipelines.data.transmit.delivery.kafka_rows import Row, SettledEvents, to_batch
 from pipelines.data.transmit.delivery.pipe_resolver import PipeResolver
+from pipelines.data.transmit.delivery.shared_call import SharedCall
 from pipelines.data.transmit.delivery.timeout import Deadline, WaitLimits
 from pipelines.data.transmit.delivery.transform_executor import TransformExecutor
 from pipelines.data.transmit.settings import TransmitSettings
@@ -59,7 +60,8 @@ _COMPUTING: Final = 4
 """Threads that compress and hash."""
 
 _NEWEST_SECONDS: Final = 2.0
-"""How long to wait for the newest documents before events without a pipe are put off."""
+"""How long the brokers may take to name the newest document. It may take `pipe_wait_seconds` more to come;
+then events without a pipe are put off."""
 
 _SECRETS_SECONDS: Final = 2.0
 """How long new documents wait for their secrets. So long others wait for theirs to come into force, and no
@@ -128,12 +130,10 @@ class Worker:
         self._connectors = asyncio.run_coroutine_threadsafe(self._pool(), self._loop).result()
         self._transformer = TransformExecutor(self._secrets, settings.unsettled_bytes)
         self._end = TopicEnd(settings.bootstrap, client, Topic.CONFIG)
-        self._pipes = PipeResolver(
-            lambda: self._table.view,
-            lambda: self._end.reached_by(self._table, _NEWEST_SECONDS),
-            settings.pipe_wait_seconds,
-            CONNECTORS,
-        )
+        pipe_seconds = _NEWEST_SECONDS + settings.pipe_wait_seconds
+        # Not on a thread that look-ups share: it must not wait for them, nor they for it.
+        self._is_newest = SharedCall(lambda: self._end.reached_by(self._table, pipe_seconds), "newest")
+        self._pipes = PipeResolver(lambda: self._table.view, self._is_newest, pipe_seconds, CONNECTORS)
 
     def _take(self, receipts: list[Message]) -> None:
         """Learn from `receipts` records which events were delivered and which destinations are fast again."""
@@ -209,6 +209,7 @@ class Worker:
         self._transformer.close()
         self._computing.shutdown(wait=False, cancel_futures=True)
         self._tail.stop()
+        self._is_newest.close()
         self._table.stop()
         self._end.close()
         self._beats.close()
