@@ -25,7 +25,7 @@ from pipelines.data.transmit.admission.gate import Admission, AdmissionPolicy
 from pipelines.data.transmit.connectors.base import ConnectorContext
 from pipelines.data.transmit.connectors.registry import CONNECTORS, ConnectorPool
 from pipelines.data.transmit.deduplication.dedup_window import DedupWindow
-from pipelines.data.transmit.deduplication.delivery_history import DeliveryHistory
+from pipelines.data.transmit.deduplication.delivery_history import DeliveryHistory, MicroBatch
 from pipelines.data.transmit.delivery.decide import Policy
 from pipelines.data.transmit.delivery.delivery import Delivery
 from pipelines.data.transmit.delivery.kafka_rows import Row, SettledEvents, to_batch
@@ -94,7 +94,7 @@ class Worker:
     def __init__(self, settings: TransmitSettings, lane: Lane) -> None:
         self._settings = settings
         self._begun = False
-        self._run_of = ""
+        self._batch = MicroBatch("", "")
         client = f"hifi-{settings.side}-transmit"
         self._loop = asyncio.new_event_loop()
         # A name that resolves slowly must not delay the others, nor what is computed.
@@ -232,8 +232,9 @@ class Worker:
             self._begun = True
             if not self._secrets.wait(self._settings.secrets_wait_seconds):
                 _log.warning("secrets not loaded yet: events that need one are retried later")
-        former, self._run_of = self._run_of, _query_run()
-        is_other_run = self._run_of != former
+        former, self._batch = self._batch, _micro_batch()
+        self._deliveries.begin(self._batch)
+        is_other_run = self._batch.run != former.run
         wait_seconds = self._settings.memory_wait_seconds
         if (is_other_run or _tried_before()) and not self._tail.catch_up(wait_seconds):
             _log.warning("latest receipts not read in time: some events may be sent twice")
@@ -261,10 +262,15 @@ class Worker:
         )
 
 
-def _query_run() -> str:
-    """The run of the query that the present task belongs to, which is the group of its jobs."""
+def _micro_batch() -> MicroBatch:
+    """The micro-batch of the present task. A run of a query is the group of its jobs."""
+    return MicroBatch(_local_property("spark.jobGroup.id"), _local_property("streaming.sql.batchId"))
+
+
+def _local_property(name: str) -> str:
+    """What Spark's driver says of the present task; empty if it says nothing."""
     context = TaskContext.get()
-    return (context.getLocalProperty("spark.jobGroup.id") or "") if context is not None else ""
+    return (context.getLocalProperty(name) or "") if context is not None else ""
 
 
 def _tried_before() -> bool:
