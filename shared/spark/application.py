@@ -24,6 +24,7 @@ from shared.runtime.shutdown import stop_event
 from shared.spark.jvm_output import json_output
 from shared.spark.later_queries import CALM_SECONDS, LaterQueries, log_end
 from shared.spark.missing_executors import MISSING_LOOKS, MissingExecutors
+from shared.spark.planned_stop import stop_with_progress
 from shared.spark.query_metrics import QueryMetrics, takes_tasks
 from shared.spark.session import spark_session
 
@@ -97,7 +98,7 @@ class Alone:
     def stop(self, queries: Sequence[StreamingQuery]) -> None:
         """Stop all of them."""
         for query in reversed(queries):
-            query.stop()
+            stop_with_progress(query)
 
 
 def _built(build: Build, settings: SparkSettings, spark: SparkSession) -> StreamingQuery:

@@ -281,11 +281,14 @@ class Rig:
         self.seconds = time.monotonic() - began
         return rows
 
+    async def _has_newest(self) -> bool:
+        return self.is_newest
+
     def task(self, deadline: float) -> Task:
         answers: queue.SimpleQueue[SettledEvents] = queue.SimpleQueue()
         catalogue = Catalogue(self._documents)
         delivery = Delivery(
-            pipes=PipeResolver(lambda: catalogue, lambda: self.is_newest, 0.1, self._kinds),
+            pipes=PipeResolver(lambda: catalogue, self._has_newest, AMPLE, self._kinds),
             connectors=self._connectors,
             transformer=self.transformer,
             policy=Policy(

@@ -88,7 +88,8 @@ class TransmitSettings(SparkSettings):
     pipe_wait_seconds: float = Field(
         1.0,
         ge=0,
-        description="How long to wait for a pipe that is missing from the configuration.",
+        description="How much longer than two seconds an event waits for the newest configuration, if its "
+        "pipe is missing from the one that the worker has. After that it is retried later.",
     )
     memory_seconds: float = Field(
         180.0,

@@ -61,7 +61,7 @@ class Delivery:
     async def deliver(self, of: Group, events: Sequence[Event]) -> None:
         """Settle the events of one group by the deadline; raises only when cancelled."""
         started_ms = self.clock()
-        found = await self.pipes.find((of.tenant, of.pipe))
+        found = await self.pipes.find((of.tenant, of.pipe), self._seconds_left())
         if isinstance(found, UnresolvedPipe):
             self._end_unresolved(of, events, found, started_ms)
             return

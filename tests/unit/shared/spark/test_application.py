@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
+from unittest.mock import Mock
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
@@ -17,10 +18,24 @@ _SPARK: Any = None
 """The builds of these tests do not use it."""
 
 
+class _Java:
+    """A query in the JVM that has written all of its progress."""
+
+    def streamingQuery(self) -> "_Java":  # noqa: N802  # Spark's names
+        return self
+
+    def getClass(self) -> "_Java":  # noqa: N802
+        return self
+
+    def getSimpleName(self) -> str:  # noqa: N802
+        return "MicroBatchExecution"
+
+
 class _Query:
     """The query that a build returns; notes when it is stopped."""
 
     status: Final = {"message": "Processing new data"}
+    _jsq: Final = _Java()
 
     def __init__(self, name: str, log: list[str], *, active: bool = True) -> None:
         self.name, self._log, self.isActive = name, log, active
@@ -73,6 +88,19 @@ def test_queries_stop_in_reverse_order() -> None:
     del log[:]
     alone.stop(queries)
     assert log == ["audit stopped", "ingest stopped", "route stopped"]
+
+
+def test_a_query_whose_progress_cannot_be_written_keeps_no_other_at_work(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = list[str]()
+    alone = _alone(log, [100.0])
+    queries = alone.start(_SPARK, threading.Event())
+    monkeypatch.setattr(_Java, "getClass", Mock(side_effect=OSError("no space left")))
+    del log[:]
+    alone.stop(queries)
+    assert log == ["ingest stopped", "route stopped"]
+    assert [each.message.partition(":")[0] for each in caplog.records] == ["progress not written"] * 2
 
 
 def test_a_later_query_whose_brokers_do_not_answer_is_tried_again_and_ends_nothing() -> None:
