@@ -144,6 +144,7 @@ def delivering(pipes: PipeResolver, deadline: Deadline, settle: Callable[[Settle
         deadline=deadline,
         admission=cast(Any, None),
         wait_limits=WaitLimits(),
+        turns=cast(Any, None),
         settle=settle,
         clock=lambda: 1_800_000_000_000,
         jitter=lambda: 0.0,
