@@ -92,7 +92,7 @@ PARTS: Final = (  # checks: the longest first, so that the streams end at about 
     ),
     Part(
         "attacks",
-        "collect attacked in sixteen ways: its memory bounded, a good client's p95 under 200 ms",
+        "collect attacked in seventeen ways: its memory bounded, a good client's p95 under 200 ms",
         (*_PYTEST, _ATTACKS, "--tier", "proof"),
         measures=True,
     ),

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from scripts.documents.api_client import DocumentsError
 from shared.oidc.addresses import checked_issuer
-from shared.oidc.code_flow import CodeFlow, SignedIn, new_attempt
+from shared.oidc.code_flow import CodeFlow, SignedIn, new_sign_in
 from shared.oidc.errors import ProviderAwayError, TokenRefusedError
 from shared.oidc.keys import KeyCache
 from shared.oidc.provider import Provider
@@ -42,13 +42,13 @@ def sign_in(client: IssuerClient, port: int, show: Callable[[str], object]) -> S
     Raises:
         DocumentsError: if the sign-in fails.
     """
-    attempt = new_attempt()
+    begun = new_sign_in()
     try:
         with _Back(port) as back:
             flow = code_flow(client, f"http://127.0.0.1:{back.server_port}{_PATH}")
-            show(flow.address(attempt))
-            code = back.code(attempt.state, time.monotonic() + WAIT_SECONDS)
-            return flow.redeem(code, attempt)
+            show(flow.address(begun))
+            code = back.code(begun.state, time.monotonic() + WAIT_SECONDS)
+            return flow.redeem(code, begun)
     except (ProviderAwayError, TokenRefusedError, OSError) as error:
         raise DocumentsError(f"the sign-in failed: {error}", "try again") from error
 

@@ -102,6 +102,13 @@ def quarantine_headers(headers: Headers, reason: str, origin: str) -> Headers:
     return [*own, (REASON, reason.encode()), (ORIGIN, origin.encode())]
 
 
+def whole_number(value: bytes | None) -> int | None:
+    """The whole number in a header; None if it does not hold one."""
+    if value is None or not value.isdigit() or len(value) > MAX_DIGITS:
+        return None
+    return int(value)
+
+
 def headers_size(headers: Headers) -> int:
     """Bytes of all names and values."""
     return sum(len(name.encode()) + len(value or b"") for name, value in headers)

@@ -9,6 +9,9 @@ MAX_EVENT_BYTES = 512 * 1024
 MAX_REQUEST_EVENTS = 10_000
 """Events of one request; more would keep a collect process busy for a noticeable part of a second."""
 
+MAX_CONTENT_TYPE_CHARACTERS = 256
+"""The Content-Type header of a request; a usual one has fewer than 80."""
+
 CHUNK_BYTES = 512 * 1024
 """A `collected` record's value; only an event that is larger by itself exceeds it."""
 

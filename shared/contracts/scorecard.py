@@ -133,7 +133,7 @@ class MinuteFigures(Counts, kw_only=True, frozen=True):
 
     spent: bool = False
     why: list[str] = field(default_factory=list)
-    """Why the minute is spent, a sentence each."""
+    """Why the minute is spent, a sentence each; and one if records expired before they were counted."""
 
     inside: Percentiles = Percentiles()
     """From entering hifi to leaving it."""

@@ -122,3 +122,8 @@ def rehearsal_specs() -> tuple[TopicSpec, ...]:
     """
     names = dict.fromkeys((*TALLIED, Topic.OUTBOUND_SLOW, Topic.LEDGER))
     return tuple(TopicSpec(name=REHEARSAL + name, partitions=1, retention=_SHORT) for name in names)
+
+
+def retention(topic: Topic) -> timedelta | None:
+    """How long a side keeps the records of a topic; None for ever."""
+    return next(spec.retention for spec in topic_specs(1) if spec.name == topic)

@@ -51,7 +51,7 @@ class ProgressGroup:
 
     def show(self, offsets: list[TopicPartition]) -> None:
         """Commit the progress; after a failure, which is logged, the next call commits everything."""
-        self._consumer.poll(0)  # librdkafka's log lines are handled in poll
+        self._handle_log_lines()
         if not offsets:
             return
         try:
@@ -67,6 +67,7 @@ class ProgressGroup:
 
         Partitions without any are left out.
         """
+        self._handle_log_lines()
         try:
             partitions = [
                 TopicPartition(topic, partition)
@@ -94,6 +95,9 @@ class ProgressGroup:
                 extra={"group": self._group, "error": str(error)},
             )
             return []
+
+    def _handle_log_lines(self) -> None:
+        self._consumer.poll(0)  # librdkafka keeps its log lines and errors until then
 
     def _end(self, at: TopicPartition) -> int:
         return retained_offsets(self._consumer, at, seconds=_ANSWER_SECONDS).end

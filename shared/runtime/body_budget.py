@@ -3,6 +3,8 @@
 When it is used up, the request that has been incomplete for longest is evicted: a client that sends its whole
 body at once never waits for one that sends slowly, or that withholds the end of a large body. Its owner
 can make room in the same way if it bounds the number of requests.
+
+Answers that wait for their clients count too, and give way for memory alone.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,9 +14,12 @@ from contextlib import contextmanager
 class Reservation:
     """The part of the budget that one request holds."""
 
-    def __init__(self, budget: "BodyBudget", give_up: Callable[[], None]) -> None:
+    def __init__(self, budget: "BodyBudget", give_up: Callable[[], None], *, is_answer: bool) -> None:
         self._budget = budget
         self._give_up = give_up
+        self.is_answer = is_answer
+        """Whether it is of an answer that waits for its client, not of a body."""
+
         self.bytes = 0
         self.evicted = False
         """Whether the request was evicted; it is answered 503."""
@@ -69,13 +74,14 @@ class BodyBudget:
         """Bytes that requests hold now."""
 
     @contextmanager
-    def reserved(self, give_up: Callable[[], None]) -> Iterator[Reservation]:
+    def reserved(self, give_up: Callable[[], None], *, is_answer: bool = False) -> Iterator[Reservation]:
         """A reservation for the length of a request.
 
         Args:
             give_up: called once if the request is evicted.
+            is_answer: it is of an answer that waits for its client, not of a body.
         """
-        reservation = Reservation(self, give_up)
+        reservation = Reservation(self, give_up, is_answer=is_answer)
         self._reading[reservation] = None
         try:
             yield reservation
@@ -88,8 +94,11 @@ class BodyBudget:
         self._reading.pop(reservation, None)
 
     def evict_oldest(self) -> bool:
-        """Evict the request that has been incomplete for longest; False if the body of each is complete."""
-        oldest = next(iter(self._reading), None)
+        """Evict the request that has been incomplete for longest; False if the body of each is complete.
+
+        Answers stay: their requests are done, and would be sent again.
+        """
+        oldest = next((each for each in self._reading if not each.is_answer), None)
         if oldest is None:
             return False
         del self._reading[oldest]

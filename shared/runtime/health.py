@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
-from http.client import LineTooLong
+from http.client import HTTPMessage, LineTooLong
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BufferedIOBase
 from typing import Final
@@ -87,8 +87,15 @@ class _BoundedHead:
         self._source.close()
 
 
+class _Headers(HTTPMessage):
+    def get_content_type(self) -> str:
+        """Called by the parser, which would look for parts of a mail; that may fail, or take a second."""
+        return self.get_default_type()
+
+
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    MessageClass = _Headers
 
     def setup(self) -> None:
         """Called by http.server."""

@@ -5,10 +5,10 @@ ends, trailers included. Without bounds one connection could fill the memory bef
 """
 
 import asyncio
-import re
 from typing import Any, Final
 
 from shared.runtime.pipelined_requests import PipelineBoundedProtocol, WaitingCount
+from shared.runtime.upgrade_offers import KEPT_BYTES, without_upgrade
 
 MAX_HEAD_BYTES: Final = 64 * 1024
 """Request line and headers of one request; as many again for its trailers and chunk framing."""
@@ -24,23 +24,14 @@ ABORT: Final = "hifi.abort"
 
 _TOO_LARGE: Final = b"431 Request Header Fields Too Large"
 _TOO_SLOW: Final = b"408 Request Timeout"
-_UPGRADE: Final = re.compile(rb"\A([^\r\n]*\r\n(?:[^\r\n]+\r\n)*?)upgrade:", re.IGNORECASE)
 
 
 class HeadTooLargeError(Exception):
     """Headers or trailers of a request exceed their bounds."""
 
 
-def without_upgrade(head: bytes) -> bytes:
-    """The bytes of a request's head with its Upgrade header made harmless.
-
-    A client that offers HTTP/2 this way (Java's, by default) is content with an answer in HTTP/1.1
-    (RFC 9110, section 7.8), but the parser would drop the request's body.
-    """
-    end = head.find(b"\r\n\r\n")  # a body behind it is long
-    if head.find(b"pgrade", 0, end) < 0 and head.find(b"PGRADE", 0, end) < 0:
-        return head
-    return _UPGRADE.sub(rb"\1x-ignored-upgrade:", head, count=1)
+class UpgradeError(Exception):
+    """A request asks to leave HTTP/1.1: the parser takes what follows its head for the other protocol."""
 
 
 class BoundedProtocol(PipelineBoundedProtocol):
@@ -62,6 +53,9 @@ class BoundedProtocol(PipelineBoundedProtocol):
     """Whether a request began within the bytes that are being parsed."""
 
     _in_message = False
+    _last_bytes = b""
+    """Of what came before, as many as may matter for a head that goes on."""
+
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
@@ -95,6 +89,8 @@ class BoundedProtocol(PipelineBoundedProtocol):
 
     def on_headers_complete(self) -> None:
         """The end of the head."""
+        if self.parser.should_upgrade() and not self._should_upgrade():
+            raise UpgradeError  # the parser stops, and uvicorn calls send_400_response
         self._in_head = False
         self._parsed = self._framing = 0  # trailers have bounds of their own
         self._clear_deadline()
@@ -125,9 +121,7 @@ class BoundedProtocol(PipelineBoundedProtocol):
     def data_received(self, data: bytes) -> None:
         """Parse what came in, then look at what of it was no body."""
         self._began, before = False, self._body
-        between = self._in_head or not self._in_message
-        ours = without_upgrade(data) if between and self.ws_protocol_class is None else data
-        super().data_received(ours)
+        super().data_received(self._without_upgrade(data))
         if not self._in_message or self.transport.is_closing():
             return
         if not self._began:  # bytes in which a request begins may belong to the one before
@@ -145,6 +139,13 @@ class BoundedProtocol(PipelineBoundedProtocol):
             self.drop()
         else:
             super().send_400_response(msg)
+
+    def _without_upgrade(self, data: bytes) -> bytes:
+        before = self._last_bytes if self._in_head else b""
+        self._last_bytes = (before + data[-KEPT_BYTES:])[-KEPT_BYTES:]
+        if self._in_message and not self._in_head:
+            return data
+        return without_upgrade(data, before=before, websockets=self._should_upgrade_to_ws())
 
     def _count(self, size: int) -> None:
         self._parsed += size

@@ -4,6 +4,7 @@ No text made here contains a value: no error, log line or `repr`.
 """
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
@@ -15,7 +16,8 @@ from shared.runtime.logging import get_logger
 _log = get_logger(__name__)
 
 REFRESH_SECONDS: Final = 60.0
-"""How often secrets are reloaded, so how long a change takes at most."""
+"""How often secrets are reloaded, so how long a change takes at most. A secret that is no longer wanted is
+kept for as long: events under way still need those that their destination named when they were read."""
 
 _AGAIN_SECONDS: Final = 5.0
 """Pause after a failed reload."""
@@ -46,7 +48,8 @@ class SecretTable:
     """The values of wanted secrets, refreshed every minute, and at once when a new one is wanted.
 
     Each is there as soon as it was read, in an order in which many of one tenant do not keep another's from
-    being there. While the store fails, known values stay in force.
+    being there. While the store fails, known values stay in force. What is wanted no longer is kept, and read
+    with the others, until the first refresh after `refresh_seconds`.
     """
 
     def __init__(self, store: SecretStore, refresh_seconds: float = REFRESH_SECONDS) -> None:
@@ -58,6 +61,9 @@ class SecretTable:
         """The round in which the store last said what a name's value is, or that there is none."""
 
         self._wanted: frozenset[str] = frozenset()
+        self._kept: dict[str, float] = {}
+        """Names that are wanted no longer, and until when their values are kept, on the monotonic clock."""
+
         self._asked: frozenset[str] = frozenset()
         self._stopped = False
         self._changed = threading.Condition()
@@ -77,9 +83,12 @@ class SecretTable:
         self._values = {}
 
     def want(self, names: Iterable[str]) -> None:
-        """Set the names of needed secrets; others are dropped at the next refresh."""
+        """Set the names of needed secrets; others are dropped after `refresh_seconds`."""
         with self._changed:
-            self._wanted = frozenset(names)
+            former, self._wanted = self._wanted, frozenset(names)
+            until = time.monotonic() + self._refresh_seconds
+            kept = self._kept | {name: until for name in former if name in self._values}
+            self._kept = {name: kept[name] for name in kept.keys() - self._wanted}
             self._changed.notify_all()
 
     def wait(self, seconds: float) -> bool:
@@ -119,13 +128,10 @@ class SecretTable:
             return not self._stopped
 
     def _refresh(self) -> float:
-        """Refresh all wanted secrets; returns the seconds until the next refresh."""
-        wanted = self._wanted
-        self._rounds += 1
-        self._values = {name: value for name, value in self._values.items() if name in wanted}
-        self._answered = {name: at for name, at in self._answered.items() if name in wanted}
+        """Refresh all wanted secrets and those that are kept; returns the seconds until the next refresh."""
+        wanted, names = self._begin()
         try:
-            for found in self._store.fetch(in_turn(wanted, self._answered)) if wanted else ():
+            for found in self._store.fetch(names) if names else ():
                 self._take(found)
                 if not self._wanted <= wanted:
                     return 0.0  # a new one does not wait for the rest
@@ -144,6 +150,17 @@ class SecretTable:
             fields = {"count": len(missing), "names": missing[:_MOST_LOGGED]}
             _log.warning("secrets missing: create them in the store", extra=fields)
         return self._asked_for(wanted, self._refresh_seconds)
+
+    def _begin(self) -> tuple[frozenset[str], list[str]]:
+        """Drop what is not kept any longer; returns the wanted names, and all to read in their order."""
+        with self._changed:
+            now = time.monotonic()
+            self._kept = {name: until for name, until in self._kept.items() if now < until}
+            wanted, needed = self._wanted, self._wanted | self._kept.keys()
+            self._rounds += 1
+            self._values = {name: value for name, value in self._values.items() if name in needed}
+            self._answered = {name: at for name, at in self._answered.items() if name in needed}
+            return wanted, [*in_turn(wanted, self._answered), *in_turn(self._kept, self._answered)]
 
     def _take(self, found: Mapping[str, str | None]) -> None:
         for name, value in found.items():

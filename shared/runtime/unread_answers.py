@@ -28,7 +28,7 @@ def held_until_taken(send: Send, scope: Mapping[str, Any], budget: BodyBudget) -
         if size <= LARGE_BYTES:
             await send(message)
             return
-        with budget.reserved(drop) as held:
+        with budget.reserved(drop, is_answer=True) as held:
             held.hold(size)
             await send({**message, "more_body": True})
             await send(_end_of(message))

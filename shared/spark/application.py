@@ -23,6 +23,8 @@ from shared.runtime.settings import SparkSettings
 from shared.runtime.shutdown import stop_event
 from shared.spark.jvm_output import json_output
 from shared.spark.later_queries import CALM_SECONDS, LaterQueries, log_end
+from shared.spark.missing_executors import MISSING_LOOKS, MissingExecutors
+from shared.spark.planned_stop import stop_with_progress
 from shared.spark.query_metrics import QueryMetrics, takes_tasks
 from shared.spark.session import spark_session
 
@@ -96,7 +98,7 @@ class Alone:
     def stop(self, queries: Sequence[StreamingQuery]) -> None:
         """Stop all of them."""
         for query in reversed(queries):
-            query.stop()
+            stop_with_progress(query)
 
 
 def _built(build: Build, settings: SparkSettings, spark: SparkSession) -> StreamingQuery:
@@ -118,7 +120,8 @@ def run_operation(name: str, settings: SparkSettings, make: Callable[[], Operati
             them.
 
     Returns:
-        The exit status: 0 after a stop signal, 1 when a query that events wait for ended by itself.
+        The exit status: 0 after a stop signal, 1 when a query that events wait for ended by itself, or when
+        no executor has taken tasks for too long.
 
     Raises:
         OSError: if the port of health and metrics is taken.
@@ -163,10 +166,12 @@ def watch(  # noqa: PLR0913  # the queries, and what shows that they are ready
     ready_file: Path | None,
     *,
     able: Callable[[], bool],
+    monotonic: Callable[[], float] = time.monotonic,
 ) -> int:
     """Report ready once the first queries have initialised and can work, and add later ones to `queries`.
 
-    A worker that is lost afterwards changes nothing of that: another one takes its place.
+    A worker that is lost afterwards changes nothing of that: another one takes its place. If none does, the
+    driver ends.
 
     Args:
         queries: those that events wait for. A later one that has ended stays in it until another one of its
@@ -176,11 +181,13 @@ def watch(  # noqa: PLR0913  # the queries, and what shows that they are ready
         ready: set here.
         ready_file: written when ready.
         able: whether anything takes the queries' tasks.
+        monotonic: returns seconds.
 
     Returns:
-        The exit status: 0 when asked to stop, 1 when one of the first queries ended.
+        The exit status: 0 when asked to stop, 1 when one of the first queries ended, or when nothing has
+        taken tasks for too long.
     """
-    prompt = tuple(queries)
+    prompt, missing = tuple(queries), MissingExecutors(monotonic)
     while not stopping.wait(_WATCH_SECONDS if ready.is_set() else _START_SECONDS):
         ended = [query for query in prompt if not query.isActive]
         for query in ended:
@@ -188,7 +195,16 @@ def watch(  # noqa: PLR0913  # the queries, and what shows that they are ready
         if ended:
             ready.clear()
             return 1
-        if not ready.is_set() and all(is_processing(query) for query in prompt) and able():
+        is_able = able()
+        if missing.too_long(is_able):
+            ready.clear()
+            _log.error(
+                "no executor has taken tasks for a quarter of an hour: ending, so that the next driver "
+                "registers anew; if it gets none either, no worker has room for one",
+                extra={"looks": MISSING_LOOKS},
+            )
+            return 1
+        if not ready.is_set() and is_able and all(is_processing(query) for query in prompt):
             ready.set()
             _log.info("ready")
             if ready_file is not None:

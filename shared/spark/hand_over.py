@@ -8,6 +8,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from shared.runtime.logging import get_logger
 from shared.spark.checkpoint_locks import CheckpointLocks
+from shared.spark.planned_stop import stop_with_progress
 
 _log = get_logger(__name__)
 _SOON_SECONDS: Final = 0.02
@@ -33,7 +34,7 @@ def hand_over(queries: Sequence[StreamingQuery], locks: CheckpointLocks) -> None
         if left and locks.is_awaited():
             time.sleep(_PAUSE_SECONDS)
     for query in reversed(left):
-        query.stop()
+        stop_with_progress(query)
 
 
 def _hand_over_one(query: StreamingQuery, locks: CheckpointLocks) -> None:
@@ -42,7 +43,7 @@ def _hand_over_one(query: StreamingQuery, locks: CheckpointLocks) -> None:
     if not _is_repeated_at_once(query):
         _wait_for_boundary(query, locks)
     begun = time.monotonic()
-    query.stop()
+    stop_with_progress(query)
     locks.release(node)
     stopped = time.monotonic()
     while not locks.is_at_work(node) and locks.is_awaited() and time.monotonic() < stopped + _AT_WORK_SECONDS:

@@ -263,8 +263,8 @@ def microbatch_writer(
     """A writer of a micro-batch query to Kafka; progress is written asynchronously to the batches.
 
     The session is then for queries with such progress only. What of it is not written is repeated after a
-    restart: a batch that ends within `progress_ms` after the one that was written last, and so the last one
-    before a query is idle. 0 writes that of each batch.
+    crash: a batch that ends within `progress_ms` after the one that was written last, and so the last one
+    before a query is idle. 0 writes that of each batch. `stop_with_progress` writes the rest.
     """
     # Spark asserts it. A file of progress that S3 did not take costs a repeated batch here, and no event.
     rows.sparkSession.conf.set(_METADATA_CACHE, "true")

@@ -6,11 +6,11 @@ import socket
 import struct
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Final
+from contextlib import contextmanager, suppress
+from typing import Final, Literal
 
 import pytest
-from fastapi import FastAPI, Response
+from fastapi import FastAPI, Request, Response
 
 from shared.runtime import idle_connections
 from shared.runtime.http_protocol import BoundedProtocol
@@ -24,6 +24,9 @@ _HEAD_SECONDS: Final = 1.0
 _SLOW_SECONDS: Final = 3.0
 """Longer than an idle connection is kept, and than a head may take."""
 
+_PART_SECONDS: Final = 0.2
+"""After which the server has read a part that was sent."""
+
 _UNREAD_SECONDS: Final = 1.0
 _LONG_SECONDS: Final = 120
 _SECONDS: Final = 60.0
@@ -35,15 +38,23 @@ _ANSWER: Final = b"x" * 60_000
 
 _GET: Final = b"GET /%b HTTP/1.1\r\nhost: x\r\n\r\n"
 _POST: Final = b"POST /%b HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n"
+_GET_UPGRADED: Final = b"GET /quick HTTP/1.1\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n"
+_POST_UPGRADED: Final = (
+    b"POST /%b HTTP/1.1\r\nconnection: UpGrade\r\ncontent-length: %d\r\nUpGrade: h2c\r\n\r\n"
+)
 
 
 @contextmanager
-def _serving(idle_seconds: int) -> Iterator[int]:
+def _serving(idle_seconds: int, ws: Literal["auto", "none"] = "auto") -> Iterator[int]:
     app = FastAPI()
 
     @app.post("/refuse")
     async def refuse() -> Response:
         return Response(status_code=401)
+
+    @app.post("/echo")
+    async def echo(request: Request) -> Response:
+        return Response(await request.body())
 
     @app.get("/quick")
     async def quick() -> int:
@@ -65,7 +76,12 @@ def _serving(idle_seconds: int) -> Iterator[int]:
     with socket.create_server((HOST, 0), backlog=128) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _KERNEL_BYTES)
         config = server_config(
-            app, lifespan="off", timeout_keep_alive=idle_seconds, drain_seconds=1, head_seconds=_HEAD_SECONDS
+            app,
+            lifespan="off",
+            ws=ws,
+            timeout_keep_alive=idle_seconds,
+            drain_seconds=1,
+            head_seconds=_HEAD_SECONDS,
         )
         with served_beside(config, listening) as found:
             yield found
@@ -121,8 +137,8 @@ def test_a_request_whose_head_began_before_the_last_answer_is_answered_too(port:
 
 @pytest.mark.parametrize(
     "next_one",
-    [b"no request\r\n\r\n", b"GET / HTTP/1.1\r\n" + b"x: y\r\n" * 200, b"GET / HTTP/1.1\r\n"],
-    ids=["malformed", "too large", "too slow"],
+    [b"no request\r\n\r\n", b"GET / HTTP/1.1\r\n" + b"x: y\r\n" * 200, b"GET / HTTP/1.1\r\n", _GET_UPGRADED],
+    ids=["malformed", "too large", "too slow", "of another protocol"],
 )
 def test_what_is_said_of_a_request_is_never_taken_for_the_answer_to_the_one_before(
     port: int, next_one: bytes
@@ -194,3 +210,55 @@ def _connections() -> int:
     gc.collect()
     time.sleep(0.05)
     return sum(issubclass(type(each), BoundedProtocol) for each in gc.get_objects())
+
+
+_CUTS: Final = (b"", b"UpGrade:", b"Grade:", b": h2c", b"\r\n\r\n")
+"""Where a second part of a head begins."""
+
+
+def _sent_in_parts(client: socket.socket, *parts: bytes) -> None:
+    for part in parts:
+        client.sendall(part)
+        time.sleep(_PART_SECONDS)
+
+
+@pytest.mark.parametrize("ws", ["none", "auto"])
+@pytest.mark.parametrize("cut", _CUTS)
+def test_a_body_behind_an_offer_of_another_protocol_is_never_taken_for_a_request(
+    cut: bytes, ws: Literal["auto", "none"]
+) -> None:
+    body = _GET % b"quick"
+    head = _POST_UPGRADED % (b"refuse", len(body))
+    at = head.index(cut) if cut else len(head)
+    with _serving(_IDLE_SECONDS, ws) as port, _connected(port) as client:
+        _sent_in_parts(client, head[:at], head[at:])
+        answers = client.recv(65_536)
+        with suppress(ConnectionError):
+            client.sendall(body)
+        answers += until_closed(client)
+    assert answers.startswith(b"HTTP/1.1 401")
+    assert answers.count(b"HTTP/1.1") == 1
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        _POST_UPGRADED.replace(b"\r\n\r\n", b"\r\nupgrade: h2c\r\n\r\n") % (b"echo", 1),
+        b"CONNECT quick:1 HTTP/1.1\r\nhost: quick:1\r\n\r\n",
+    ],
+    ids=["offered twice", "a tunnel"],
+)
+def test_a_request_that_leaves_the_protocol_ends_its_connection(port: int, head: bytes) -> None:
+    with _connected(port) as client:
+        client.sendall(head + _GET % b"quick")
+        answers = until_closed(client)
+    assert answers.startswith(b"HTTP/1.1 400")
+    assert answers.count(b"HTTP/1.1") == 1
+
+
+def test_a_body_that_reads_like_an_offer_arrives_as_it_was_sent() -> None:
+    body = b"upgrade: h2c\r\n"
+    head = _POST % (b"echo", len(body))
+    with _serving(_IDLE_SECONDS, "none") as port, _connected(port) as client:
+        _sent_in_parts(client, head[:-2], head[-2:] + body)
+        assert client.recv(65_536).endswith(b"\r\n\r\n" + body)

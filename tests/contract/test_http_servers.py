@@ -131,6 +131,28 @@ def test_a_client_that_goes_away_leaves_no_line_that_is_not_json(
     assert not capfd.readouterr().err
 
 
+_UNREADABLE_TYPES = {
+    "parts": "multipart/mixed; a*=1; a*0=2",
+    "charset in parts": "text/plain; charset*=1; charset*0=2",
+    "charset": "text/plain; charset=no-such-charset",
+    "long": 'multipart/mixed; a="' + ";" * 8_000,
+}
+
+
+@pytest.mark.parametrize("server", _SERVERS)
+@pytest.mark.parametrize("content_type", _UNREADABLE_TYPES.values(), ids=_UNREADABLE_TYPES)
+def test_a_content_type_that_cannot_be_read_is_no_error(
+    server: str, content_type: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    header = f"content-type: {content_type}\r\nconnection: close\r\n\r\n".encode()
+    with _SERVERS[server]() as port:
+        assert _answer(port, _HEAD + header) == 200
+        if server == "canary":
+            head = b"PUT /pause HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\n"
+            assert _answer(port, head + header + b"1") == 204
+    assert not capfd.readouterr().err
+
+
 def test_the_canary_waits_for_a_body_no_longer_than_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipelines.control.canary.receiver._BODY_SECONDS", 0.5)
     with _canary() as port:

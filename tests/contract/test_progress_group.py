@@ -1,5 +1,6 @@
 """A query's progress, committed to its consumer group on real brokers."""
 
+import pytest
 from confluent_kafka import TopicPartition
 
 from shared.contracts.topics import Topic
@@ -27,3 +28,12 @@ def test_the_next_process_sees_what_was_committed_and_what_waits(topics: str) ->
 
 def test_without_brokers_nothing_is_known() -> None:
     assert ProgressGroup("127.0.0.1:9", "test-progress").committed([Topic.LEDGER]) == []
+
+
+def test_log_lines_of_the_client_are_written_before_a_query_makes_progress(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    group = ProgressGroup("127.0.0.1:9", "test-progress")
+    for _ in range(2):
+        assert group.committed([Topic.LEDGER]) == []
+    assert "Connect to ipv4#127.0.0.1:9 failed" in caplog.text

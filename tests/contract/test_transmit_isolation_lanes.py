@@ -11,7 +11,7 @@ from pipelines.data.transmit.delivery.kafka_rows import Row
 from pipelines.data.transmit.delivery.timeout import WaitLimits
 from shared.contracts import headers as h
 from shared.contracts.documents import Limits
-from shared.contracts.topics import Topic
+from shared.contracts.topics import RETRY_DELAYS, Topic
 from shared.runtime.clock import wall_clock
 from tests.contract.lanes import PATIENCE, asked, ids, late
 from tests.contract.transmit_rig import AMPLE, Rig, header, receipts, records
@@ -145,6 +145,24 @@ def test_events_beyond_the_rate_come_back_one_request_after_the_other_and_lose_n
     assert {found[h.ATTEMPT] for found in waiting} == {b"1"}
     first, last = (function(int(found[h.NOT_BEFORE] or b"") for found in waiting) for function in (min, max))
     assert 950_000 <= last - first <= 1_050_000, "ten events every 1,000 seconds"
+
+
+def test_one_that_gets_more_than_it_takes_holds_up_the_slow_lane_no_longer_than_its_turn(slow: Rig) -> None:
+    slow.wait_limits = WaitLimits(behind=0.5)
+    late(slow, "/busy", 0.1)
+    slow.server.answer("/", reply(200))
+    slow.pipe("busy", "/busy", max_events=1, limits=Limits(requests=1))
+    slow.pipe("fine", "/")
+    for first in (0, 1_000, 2_000):
+        busy = [row(first + n, pipe="busy") for n in range(500)]
+        rows = slow.deliver(flat_batch([*busy, row(first + 500, pipe="fine")]))
+        assert slow.seconds < AMPLE / 4, "all of it takes 50 s"
+        sent = [name for each in receipts(rows) if each.result == "delivered" for name in each.ids]
+        waiting = [each for each in records(rows) if each.topic in RETRY_DELAYS]
+        assert len(sent) + len(waiting) == 501
+        assert f"e{first + 500}" in sent
+        assert {header(each.headers, h.ATTEMPT) for each in waiting} == {"0"}
+        assert {header(each.headers, h.REASON).partition(":")[0] for each in waiting} == {"deadline"}
 
 
 def test_nothing_is_sent_that_could_not_be_answered_before_the_deadline(slow: Rig) -> None:

@@ -1,57 +1,44 @@
-"""transmit's worker on real brokers: a new destination's secret is there for its first event."""
+"""transmit's worker on real brokers: the secrets that its documents name are there, old and new ones."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from pipelines.data.transmit import worker
-from pipelines.data.transmit.settings import TransmitSettings
-from shared.contracts.documents import Destination, Pipe
-from shared.contracts.publish_plan import document_key
-from shared.contracts.topics import Topic
-from tests.harness.scripted_server import Loop, Server, reply
+from tests.contract.worker_rig import (
+    accepting_server,
+    documents,
+    documents_removed,
+    results,
+    running_worker,
+)
+from tests.harness.scripted_server import Server
 from tests.harness.topics import Topics
-from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
-
-NAMES = ("warm-up", "new")
+from tests.harness.waiting import eventually
 
 
 class SlowStore:
-    """Takes half a second for the values of all names."""
+    """Takes half a second for the values of all names. Each secret's value is its name."""
 
     def fetch(self, names: Sequence[str]) -> Iterator[Mapping[str, str | None]]:
         time.sleep(0.5)
-        yield dict.fromkeys(names, "value")
+        yield {name: name for name in names}
 
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    loop = Loop()
-    server = Server(loop)
-    server.answer("/", reply(200))
-    yield server
-    server.close()
-    loop.close()
+    with accepting_server() as found:
+        yield found
 
 
 @pytest.fixture
 def config(topics: str) -> Iterator[Topics]:
-    found = Topics(topics)
-    yield found
-    for name in NAMES:
-        for document in documents(name):
-            found.put(Topic.CONFIG, None, [], document_key(document))
-    found.flush()
-
-
-def documents(name: str, **options: object) -> tuple[Destination, Pipe]:
-    """A pipe, and a destination of the same name."""
-    return (
-        Destination(name=name, tenant="t", connector="webhook", options=options),
-        Pipe(name=name, tenant="t", source="s", destination=name),
-    )
+    with documents_removed(topics, "warm-up", "new") as found:
+        yield found
 
 
 @pytest.fixture
@@ -60,32 +47,41 @@ def sending(
 ) -> Iterator[worker.Worker]:
     """A worker that has sent before: it has loaded what it needs."""
     monkeypatch.setattr(worker, "store_for", lambda *_: SlowStore())
-    settings = TransmitSettings.model_validate(
-        {
-            "bootstrap": config.bootstrap,
-            "allow_loopback": True,
-            "checkpoints": str(tmp_path),
-            "jars": tmp_path,
-            "pipe_wait_seconds": 60,
-        }
-    )
     config.publish(*documents("warm-up", url=f"http://127.0.0.1:{server.port}/"))
-    found = worker.Worker(settings, "slow")
-    assert topics_of(found, "warm-up") == {Topic.RECEIPTS}
-    yield found
-    found.close()
+    with running_worker(config.bootstrap, tmp_path) as found:
+        assert results(found, "warm-up", 0) == ["delivered"]
+        yield found
 
 
-def topics_of(sending: worker.Worker, pipe: str) -> set[str]:
-    """The topics that it writes to for an event of a pipe."""
-    written = list(sending.run([flat_batch([row(NAMES.index(pipe), pipe=pipe)])]))
-    return {topic for batch in written for topic in batch.column("topic").to_pylist()}
+def publish(config: Topics, server: Server, secret: str) -> None:
+    """Let requests to the destination `new` bear this secret from now on."""
+    auth = {"type": "bearer", "token": f"secret://{secret}"}
+    config.publish(*documents("new", url=f"http://127.0.0.1:{server.port}/", auth=auth))
+
+
+def bears(server: Server, secret: str) -> bool:
+    """Whether the last request does."""
+    return f"Authorization: Bearer {secret}".encode() in server.heads[-1]
 
 
 def test_the_first_event_of_a_new_destination_is_sent_with_its_secret(
     config: Topics, sending: worker.Worker, server: Server
 ) -> None:
-    auth = {"type": "bearer", "token": "secret://t/new"}
-    config.publish(*documents("new", url=f"http://127.0.0.1:{server.port}/", auth=auth))
-    assert topics_of(sending, "new") == {Topic.RECEIPTS}
-    assert b"Authorization: Bearer value" in server.heads[-1]
+    publish(config, server, "t/first")
+    assert results(sending, "new", 1) == ["delivered"]
+    assert bears(server, "t/first")
+
+
+def test_all_events_are_sent_while_their_destination_changes_to_another_secret(
+    config: Topics, sending: worker.Worker, server: Server
+) -> None:
+    ended, numbers = list[str](), count(1)
+
+    def send_until_used(secret: str) -> bool:
+        ended.extend(results(sending, "new", next(numbers)))
+        return bears(server, secret)
+
+    for secret in ("t/old", "t/new"):
+        publish(config, server, secret)
+        eventually(partial(send_until_used, secret), every=0)
+    assert set(ended) == {"delivered"}

@@ -18,6 +18,7 @@ from aiohttp.abc import AbstractResolver
 from pipelines.data.transmit.admission import lanes
 from pipelines.data.transmit.admission.circuit_breaker import BreakerThresholds
 from pipelines.data.transmit.admission.gate import Admission, AdmissionPolicy, Gate
+from pipelines.data.transmit.admission.turns import Turns
 from pipelines.data.transmit.connectors.base import ConnectorContext, ConnectorType
 from pipelines.data.transmit.connectors.registry import CONNECTORS, ConnectorPool
 from pipelines.data.transmit.deduplication.dedup_window import DedupWindow
@@ -280,11 +281,14 @@ class Rig:
         self.seconds = time.monotonic() - began
         return rows
 
+    async def _has_newest(self) -> bool:
+        return self.is_newest
+
     def task(self, deadline: float) -> Task:
         answers: queue.SimpleQueue[SettledEvents] = queue.SimpleQueue()
         catalogue = Catalogue(self._documents)
         delivery = Delivery(
-            pipes=PipeResolver(lambda: catalogue, lambda: self.is_newest, 0.1, self._kinds),
+            pipes=PipeResolver(lambda: catalogue, self._has_newest, AMPLE, self._kinds),
             connectors=self._connectors,
             transformer=self.transformer,
             policy=Policy(
@@ -296,6 +300,7 @@ class Rig:
             ),
             deadline=Deadline(self._near.loop.time(), deadline),
             admission=self.admission,
+            turns=Turns(self.wait_limits.behind),
             wait_limits=self.wait_limits,
             settle=answers.put,
             clock=wall_clock,

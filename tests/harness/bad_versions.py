@@ -78,10 +78,10 @@ EDITS: Final[Mapping[Fault, Sequence[Edit]]] = {
     Fault.SLOWER: [
         Edit(
             "pipelines/data/transmit/delivery/delivery.py",
-            "        found = await self.pipes.find((of.tenant, of.pipe))\n",
+            "        found = await self.pipes.find((of.tenant, of.pipe), self._seconds_left())\n",
             f"        if of.tenant not in ({_OWN}):\n"
             f"            await asyncio.sleep({SLOWER_SECONDS})\n"
-            "        found = await self.pipes.find((of.tenant, of.pipe))\n",
+            "        found = await self.pipes.find((of.tenant, of.pipe), self._seconds_left())\n",
         )
     ],
     # After route took them over: nothing downstream knows of them.

@@ -92,7 +92,8 @@ class FakeKube(KubeApi):
         old = self.objects.get(path, {"metadata": {}, "spec": {"replicas": 1}})
         metadata = old["metadata"] | manifest["metadata"]
         metadata["annotations"] = dict(manifest["metadata"].get("annotations", {}))
-        self.objects[path] = old | manifest | {"metadata": metadata, "spec": old["spec"] | manifest["spec"]}
+        spec = old["spec"] | manifest.get("spec", {})
+        self.objects[path] = old | manifest | {"metadata": metadata, "spec": spec}
         if manifest["kind"] == "Deployment" and name not in self.pods:
             self.pods = [*self.pods, name]
 

@@ -6,6 +6,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,16 @@ from typing import Any
 import msgspec
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
+from pipelines.data.transmit import job
 from pipelines.data.transmit.job import build
 from pipelines.data.transmit.settings import TransmitSettings
 from shared.contracts import headers as h
 from shared.contracts.topics import Topic
 from shared.runtime.settings import SparkSettings
+from shared.spark.planned_stop import stop_with_progress
+from shared.spark.session import microbatch_writer
 from tests.conftest import delete_records
 from tests.harness.topics import Topics, outbound_headers, pipe_to
 from tests.harness.waiting import eventually
@@ -192,6 +197,42 @@ def test_records_that_expired_while_it_stood_still_do_not_keep_it_from_the_later
     finally:
         query.stop()
     assert set(sink.ids) == {"/200:e201", "/200:e203"}
+
+
+def test_a_query_that_was_stopped_between_batches_repeats_none_of_them(
+    spark: SparkSession, spark_settings: SparkSettings, topics: str, sink: Sink, tmp_path: Path
+) -> None:
+    side, settings = Topics(topics), own_settings(spark_settings, topics, tmp_path)
+    side.publish(*pipe_to("refused", sink.url("/404")))
+    with pytest.MonkeyPatch.context() as patch:  # in normal work it writes the first batch's progress only
+        patch.setattr(job, "microbatch_writer", partial(microbatch_writer, progress_ms=3_600_000))
+        query = build(spark, settings)
+    try:
+        for number in (301, 302, 303):
+            refuse(side, query, number)
+        assert len(list((tmp_path / "transmit" / "offsets").glob("[0-9]*"))) == 1
+    finally:
+        stop_with_progress(query)
+    query = build(spark, settings)
+    try:
+        refuse(side, query, 304)
+        assert query.exception() is None
+    finally:
+        query.stop()
+    assert dead(side) == {b"e%d" % number: 1 for number in range(301, 305)}
+
+
+def refuse(side: Topics, query: StreamingQuery, number: int) -> None:
+    """Send an event that its destination refuses, and wait until its micro-batch has ended."""
+    side.event("refused", number)
+    side.flush()
+    eventually(lambda: b"e%d" % number in dead(side) or not query.isActive, 240)
+    query.processAllAvailable()
+
+
+def dead(side: Topics) -> Counter[object]:
+    """How many dead letters there are, by id of the event."""
+    return Counter(dict(message.headers() or [])[h.CE_ID] for message in side.all_of(Topic.DEAD_LETTER))
 
 
 def send_event(side: Topics, number: int) -> None:

@@ -1,3 +1,5 @@
+from fnmatch import fnmatch
+
 import pytest
 
 from infra.aws.policy import Statement, policy_document
@@ -24,6 +26,21 @@ def test_no_permission_is_for_every_action(synthesised: Synthesised, name: str) 
         for _, resource in every_resource(stack):
             allowed = (each for each in statements(resource) if each["Effect"] == "Allow")
             assert not any("*" in statement["Action"] for statement in allowed)
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_no_parameter_is_read_but_those_of_the_traffic(synthesised: Synthesised, name: str) -> None:
+    """A plan runs the code of a pull request; other parameters of the account may be secret."""
+    own = {f"parameter/hifi-{name}/{each}" for each in ("weights", "closed-sides")}
+    readers = set()
+    for stack in synthesised(name).values():
+        for _, resource in every_resource(stack):
+            for statement in statements(resource):
+                allowed = statement["Action"] if statement["Effect"] == "Allow" else []
+                if any(fnmatch("ssm:GetParameter", action) for action in allowed):
+                    assert {each.rpartition(":")[2] for each in statement["Resource"]} <= own
+                    readers.add(resource.get("name"))
+    assert readers >= {f"hifi-{name}-plan-read", f"hifi-{name}-deploy-read"}
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)

@@ -38,7 +38,6 @@ DESCRIBE = (
     "sns:GetTopicAttributes",
     "sns:ListSubscriptionsByTopic",
     "sns:ListTagsForResource",
-    "ssm:GetParameter",
 )
 
 PUSH_IMAGES = (

@@ -21,7 +21,7 @@ _READ_AND_WRITE = ("kms:Decrypt", "kms:GenerateDataKey")
 
 def plan_policies(environment: Environment) -> Policies:
     """Policies for planning a pull request: read settings, never data."""
-    return {"read": [_describe(), *_read_state(environment)]}
+    return {"read": [_describe(), _read_traffic(environment), *_read_state(environment)]}
 
 
 def deploy_policies(environment: Environment, *, zone_arn: str) -> Policies:
@@ -32,7 +32,7 @@ def deploy_policies(environment: Environment, *, zone_arn: str) -> Policies:
         zone_arn: ARN of the hosted zone; its records may be changed.
     """
     return {
-        "read": [_describe(), *_read_state(environment)],
+        "read": [_describe(), _read_traffic(environment), *_read_state(environment)],
         "release": [
             *_write_state(environment),
             *_push_images(environment),
@@ -52,6 +52,17 @@ def _describe() -> Statement:
         actions=actions.DESCRIBE,
         resources=[ANY],
         reason="a plan looks things up before it knows their ARN, and these actions read settings only",
+    )
+
+
+def _read_traffic(environment: Environment) -> Statement:
+    """What edge reads at each plan. Other parameters of the account are another's, and may be secret."""
+    names = environment.names
+    parameters = (names.weights_parameter, names.closed_parameter)
+    return Statement(
+        sid="ReadTraffic",
+        actions=["ssm:GetParameter"],
+        resources=[environment.arns.of("ssm", f"parameter{each}") for each in parameters],
     )
 
 

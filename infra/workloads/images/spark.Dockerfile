@@ -34,11 +34,13 @@ COPY --from=build /opt/hifi /opt/hifi
 COPY --from=jars /jars/connector /opt/hifi/jars
 COPY infra/workloads/images/drain-worker.sh /opt/hifi/bin/drain-worker
 COPY infra/workloads/images/in-zone.sh /opt/hifi/bin/in-zone
+COPY infra/workloads/images/start-master.sh /opt/hifi/bin/start-master
+COPY infra/workloads/images/master-is-alive.sh /opt/hifi/bin/master-is-alive
 COPY shared /opt/hifi/app/shared
 COPY pipelines /opt/hifi/app/pipelines
 # Hadoop looks up the user's name, which a numeric user id does not have without this line.
 RUN echo "spark:x:10001:10001::/tmp:/usr/sbin/nologin" >> /etc/passwd \
-    && chmod 0755 /opt/hifi/bin/drain-worker /opt/hifi/bin/in-zone && mkdir /etc/spark \
+    && chmod 0755 /opt/hifi/bin/* && mkdir /etc/spark \
     && python -m compileall -q /opt/hifi/app
 # What metrics and heartbeats report: the image holds the code without its package.
 ARG HIFI_VERSION

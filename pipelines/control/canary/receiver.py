@@ -87,7 +87,7 @@ def _destination(pipe: CanaryPipe, on_event: OnEvent) -> _Handler:
 
 def _pause(on_pause: OnPause) -> _Handler:
     async def take(request: web.Request) -> web.Response:
-        text = (await request.text()).strip()
+        text = (await request.read()).decode(errors="replace").strip()  # in whatever charset it is said to be
         if not (text.isdecimal() and int(text) <= MOST_PAUSE_SECONDS):
             said = f"the body has to be the seconds of a pause, 0 to {MOST_PAUSE_SECONDS}, not {text[:20]!r}"
             return web.Response(status=400, text=said)

@@ -22,6 +22,7 @@ from pipelines.control.observe.health.stall_detection import StallDetection, hel
 from pipelines.control.observe.ledger.reader import Entry
 from pipelines.control.observe.ledger.watermarks import OffsetsSnapshot, Watermarks
 from pipelines.control.observe.metrics import ObserveMetrics
+from pipelines.control.observe.retirement import Retirement
 from pipelines.control.observe.scorecards.day_state import CardChange, DayState
 from pipelines.control.observe.scorecards.destinations import destination_health, waiting_by_pipe
 from pipelines.control.observe.scorecards.late_failures import LastDeliveries
@@ -35,7 +36,7 @@ from shared.contracts.documents import OWN_TENANTS, TenantName
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import ALL_TENANTS
 from shared.contracts.topology import CHAIN_GROUPS
-from shared.runtime.clock import Clock
+from shared.runtime.clock import Clock, is_over
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
@@ -45,9 +46,8 @@ _HEALTH_MINUTES: Final = 10
 _DEAD_MINUTES: Final = 7 * 60
 """The longest window of the burn-rate alarm, and a margin."""
 
-_HOUR_MINUTES: Final = 60
 _PATIENT_LOOKS: Final = 4
-"""Failed passes in a row after which the meter counts as behind."""
+"""Failed passes in a row after which the meter counts as behind, and nodes as unseen."""
 
 
 class ControlLoop:
@@ -60,6 +60,7 @@ class ControlLoop:
         tracker: MinuteTracker,
         days: DayState,
         persistence: Persistence,
+        retirement: Retirement,
         skews: SkewWatch,
         progress: Progress,
         resolver: EventResolver,
@@ -69,20 +70,30 @@ class ControlLoop:
     ) -> None:
         self._settings = settings
         self._tracker, self._days, self._persistence = tracker, days, persistence
+        self._retirement = retirement
         self._skews = skews
         self._progress, self._resolver, self._alarms = progress, resolver, alarms
         self._rollouts, self._clock = rollouts, clock
         self._watermarks = Watermarks(int(settings.settle_seconds * 1_000))
+        self._patience_ms = int(_PATIENT_LOOKS * settings.look_seconds * 1_000)
         self._staleness = Staleness(clock())
-        self._stall_detection, self._sources = StallDetection(), Sources()
+        self._stall_detection, self._sources = StallDetection(self._patience_ms), Sources()
         self._deliveries = LastDeliveries()
-        self._nodes: Sequence[NodeProgress] = ()
+        self._offsets_now: OffsetsSnapshot | None = None
+        """The offsets of the last pass; None if the brokers did not give them."""
+
+        self._nodes: Sequence[NodeProgress] | None = None
+        """None unless the brokers gave all offsets in the last pass."""
+
         self._unread: Mapping[str, int] = {}
         self._overdue: Mapping[str, float] = {}
         self._corrected_ms: dict[int, int] = {}
         """When the loss of a minute was found or corrected, epoch milliseconds by minute."""
 
         self._saved_ms = 0
+        self._latest_ms = 0
+        """The last time that the clock gave, epoch milliseconds."""
+
         self._ledger_offset = 0
         self._looked: Snapshot | None = None
         self.metrics = ObserveMetrics(lambda: self.snapshot, alarms.open_by_kind)
@@ -106,10 +117,30 @@ class ControlLoop:
         self._staleness.resume(self._tracker.ledger.read_to_ms)
         self._corrected_ms = dict(self._alarms.losses())
         self._days.expect((ALL_TENANTS, minute) for minute in self._corrected_ms)
+        self._set_back(self._now())  # the clock of an earlier process may have been ahead
+        self._retirement.begin()
+
+    def _now(self) -> int:
+        """The time. All that is kept is read here: a clock that is set back must leave none in the future."""
+        now_ms = self._clock()
+        if now_ms < self._latest_ms:
+            extra = {"seconds": (self._latest_ms - now_ms) / 1_000}
+            problem = "the clock was set back: later times count as now; check how it is synchronised"
+            _log.warning(problem, extra=extra)
+            self._set_back(now_ms)
+        self._latest_ms = now_ms
+        return now_ms
+
+    def _set_back(self, now_ms: int) -> None:
+        self._tracker.ledger.set_back(now_ms)
+        self._watermarks.set_back(now_ms)
+        self._staleness.set_back(now_ms)
+        self._stall_detection.set_back(now_ms)
+        self._corrected_ms = {minute: min(at_ms, now_ms) for minute, at_ms in self._corrected_ms.items()}
 
     def enter(self, entries: Iterable[Entry]) -> None:
         """Apply records of the ledger."""
-        ledger, now_ms = self._tracker.ledger, self._clock()
+        ledger, now_ms = self._tracker.ledger, self._now()
         for offset, found in entries:
             self._ledger_offset = offset + 1
             if found is None:
@@ -121,10 +152,14 @@ class ControlLoop:
 
     def look(self) -> None:
         """One pass: judge minutes, update the snapshot and alarms, store changes."""
-        now_ms = self._clock()
+        now_ms = self._now()
         self._apply_names()
         self._read_offsets(now_ms)
-        passed = ReadProgress(marks=self._watermarks.marks, read_to_ms=self._watermarks.read_to_ms)
+        passed = ReadProgress(
+            marks=self._watermarks.marks,
+            read_to_ms=self._watermarks.read_to_ms,
+            expired_to_ms=self._tracker.ledger.expired.to_ms,
+        )
         cards = self._tracker.judge(passed, now_ms)
         self.note_touched()
         changes = self._days.take(cards)
@@ -134,7 +169,7 @@ class ControlLoop:
         self._forget_deleted(now_ms)
         for key, plan in self._tracker.plans():
             self._resolver.ask(key, plan)
-        if now_ms - self._saved_ms >= self._settings.store_seconds * 1_000:
+        if self._retirement.full or is_over(self._saved_ms, self._settings.store_seconds * 1_000, now_ms):
             self._save(now_ms)
         self._looked = found = self._taken(now_ms)
         self._raise_alarms(found)
@@ -174,9 +209,10 @@ class ControlLoop:
             _log.warning(
                 "offsets not read: the brokers did not answer; retrying", extra={"error": str(error)}
             )
-            self.brokers_answered = False
+            self.brokers_answered, self._offsets_now, self._nodes = False, None, None
             return
-        self.brokers_answered = True
+        self.brokers_answered, self._offsets_now = True, look
+        self._tracker.ledger.note_expired(look.expired, look.at_ms)
         self._watermarks.take(look)
         self._staleness.take(look, ages)
         self._nodes = self._stall_detection.take(look, held(due, look.at_ms))
@@ -195,18 +231,19 @@ class ControlLoop:
         return self._progress.look(ledger.offsets, now_ms) if recreated else look
 
     def _save(self, now_ms: int) -> None:
-        if not self._persistence.save():
-            return
-        self._saved_ms = now_ms
-        read_to = self._watermarks.read_to_ms // MINUTE_MS
-        if read_to:
-            oldest = read_to - self._settings.keep_hours * _HOUR_MINUTES
-            self._persistence.forget(oldest, self._corrected_ms)
+        stored = self._retirement.store(
+            self._offsets_now,
+            now_ms,
+            judged=self.note_touched,
+            needed=self._corrected_ms,
+            read_to_ms=self._watermarks.read_to_ms,
+        )
+        if stored:
+            self._saved_ms = now_ms
 
     def _taken(self, now_ms: int) -> Snapshot:
         last = now_ms // MINUTE_MS
-        patience_ms = int(_PATIENT_LOOKS * self._settings.look_seconds * 1_000)
-        behind = self._staleness.seconds(self._clock(), patience_ms)
+        behind = self._staleness.seconds(self._clock(), self._patience_ms)
         first = last - _HEALTH_MINUTES
         recent = self._tracker.between(first, last + 1)
         published = self._alarms.published().destinations.values()

@@ -22,6 +22,8 @@ from pipelines.control.observe.health.activity_watch import watch
 from pipelines.control.observe.health.offsets import Progress
 from pipelines.control.observe.health.rollout_watch import RolloutWatch
 from pipelines.control.observe.ledger.reader import LedgerReader, ledger_end
+from pipelines.control.observe.ledger_follower import LedgerFollower
+from pipelines.control.observe.retirement import Retirement
 from pipelines.control.observe.scorecards.day_state import DayState
 from pipelines.control.observe.scorecards.minute_state import MinuteTracker
 from pipelines.control.observe.settings import ObserveSettings
@@ -41,7 +43,6 @@ from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 _PAUSE_SECONDS: Final = 1.0
-_TURN_SECONDS: Final = 0.5
 _SEARCH_SECONDS: Final = 10.0
 
 
@@ -69,6 +70,12 @@ class Observe:
         self._days = DayState()
         self._watched = WatchedHours()
         self._persistence = Persistence(self._tables, self._tracker, self._days, self._watched)
+        self._retirement = Retirement(
+            tracker=self._tracker,
+            days=self._days,
+            persistence=self._persistence,
+            keep_hours=settings.keep_hours,
+        )
         self._resolver = EventResolver(settings.bootstrap, self._client, settings.naming_records)
         self._ready = {"store": False, "ledger": False, "brokers": False}
 
@@ -93,6 +100,7 @@ class Observe:
             tracker=self._tracker,
             days=self._days,
             persistence=self._persistence,
+            retirement=self._retirement,
             skews=_skew_watch(self._settings, self._watched),
             progress=progress,
             resolver=self._resolver,
@@ -104,15 +112,13 @@ class Observe:
     def _catch_up(self, loop: ControlLoop, progress: Progress) -> CatchUp:
         return CatchUp(
             tracker=self._tracker,
-            days=self._days,
             watched=self._watched,
-            persistence=self._persistence,
+            retirement=self._retirement,
             offsets=progress.look,
             judged=loop.note_touched,
             needed=self._alarms.losses(),
             clock=wall_clock,
             store_seconds=self._settings.store_seconds,
-            keep_hours=self._settings.keep_hours,
         )
 
     def _serve(self, loop: ControlLoop, progress: Progress, work: ExitStack) -> None:
@@ -195,17 +201,17 @@ class Observe:
         loop.resume()
         reader = LedgerReader(self._settings.bootstrap, self._client, position).start()
         self._resolver.start()
-        looked = -self._settings.look_seconds
+        follower = LedgerFollower(
+            reader=reader,
+            loop=loop,
+            catch_up=catch_up,
+            retirement=self._retirement,
+            look_seconds=self._settings.look_seconds,
+            stopping=self._stopping,
+        )
         try:
             while not self._over:
-                loop.enter(reader.take(_TURN_SECONDS))
-                if not reader.ready and not self._ready["ledger"]:  # the rest is judged at its end
-                    while not catch_up.turn() and not self._over:
-                        self._stopping.wait(_PAUSE_SECONDS)
-                    continue
-                if monotonic() - looked >= self._settings.look_seconds:
-                    looked = monotonic()
-                    loop.look()
+                if follower.turn():
                     self._ready |= {"ledger": True, "brokers": loop.brokers_answered}
         finally:
             reader.stop()

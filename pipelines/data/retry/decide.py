@@ -4,9 +4,10 @@ from itertools import takewhile
 from typing import Final, NamedTuple
 
 from shared.contracts import headers as h
-from shared.contracts.headers import Headers, headers_size, quarantine_headers
+from shared.contracts.headers import Headers, headers_size, quarantine_headers, whole_number
 from shared.contracts.limits import MAX_READABLE_BYTES
-from shared.contracts.topics import RETRY_DELAYS, Topic
+from shared.contracts.retry_times import due_ms
+from shared.contracts.topics import Topic
 
 _REPLACED_HEADERS: Final = frozenset((h.ATTEMPT, h.NOT_BEFORE, h.REASON))
 """Written anew, or meaningful only while a record waits."""
@@ -44,35 +45,21 @@ class DelayedRecord(NamedTuple):
     """Bytes of the output, roughly."""
 
 
-def delay_ms(topic: Topic) -> int:
-    """The longest that a record waits in a topic, in milliseconds."""
-    return int(RETRY_DELAYS[topic].total_seconds() * 1000)
-
-
 def delayed_record(record: WaitingRecord, now_ms: int) -> DelayedRecord:
     """When a record leaves, and as which record; an unreadable one goes to `quarantine` without a delay."""
     found = dict(record.headers)
-    not_before, attempt = _whole(found.get(h.NOT_BEFORE)), _whole(found.get(h.ATTEMPT))
+    not_before, attempt = whole_number(found.get(h.NOT_BEFORE)), whole_number(found.get(h.ATTEMPT))
     if not_before is None:
         return _delayed(record, 0, quarantined(record, _problem(h.NOT_BEFORE)))
     if attempt is None:
         return _delayed(record, 0, quarantined(record, _problem(h.ATTEMPT)))
-    return _delayed(record, due_ms(record, not_before, now_ms), released(record, attempt + 1))
+    due = due_ms(record.topic, not_before, record.written_ms, now_ms)
+    return _delayed(record, due, released(record, attempt + 1))
 
 
 def _delayed(record: WaitingRecord, due: int, output: OutputRecord) -> DelayedRecord:
     size = len(output.key or b"") + len(output.value or b"") + headers_size(output.headers)
     return DelayedRecord(record.offset, due, output, size)
-
-
-def due_ms(record: WaitingRecord, not_before_ms: int, now_ms: int) -> int:
-    """When a record may leave, epoch milliseconds.
-
-    No record waits longer than its topic's delay: one with a later time in its header must not delay those
-    behind it, nor must a clock that was set back.
-    """
-    delay = delay_ms(record.topic)
-    return min(not_before_ms, record.written_ms + delay, now_ms + delay)
 
 
 def released(record: WaitingRecord, attempt: int) -> OutputRecord:
@@ -102,10 +89,3 @@ def quarantined(record: WaitingRecord, reason: str) -> OutputRecord:
 
 def _problem(header: str) -> str:
     return f"unreadable: header {header} is missing or not a whole number"
-
-
-def _whole(value: bytes | None) -> int | None:
-    """A header's value as a whole number; None if it is not one."""
-    if value is None or not value.isdigit() or len(value) > h.MAX_DIGITS:
-        return None
-    return int(value)

@@ -4,8 +4,9 @@ from collections import deque
 from itertools import islice, takewhile
 from typing import Final
 
-from pipelines.data.retry.decide import DelayedRecord, delay_ms
+from pipelines.data.retry.decide import DelayedRecord
 from pipelines.data.retry.drain_rate import DrainRate, next_interval, reset
+from shared.contracts.retry_times import delay_ms
 from shared.contracts.topics import Topic
 
 MAX_RECORDS: Final = 5_000

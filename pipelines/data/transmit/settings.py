@@ -42,7 +42,9 @@ class TransmitSettings(SparkSettings):
     turn_seconds: float = Field(
         2.0,
         gt=0,
-        description="How long the fast lane waits for one of a destination's slots before it does the same.",
+        description="How long the fast lane waits for one of a destination's slots before it does the "
+        "same. In the slow lane: how long requests to a destination may go on waiting while nothing else is "
+        "under way, before they are left for later.",
     )
     fast_trigger: str = Field(
         "0 seconds",
@@ -86,7 +88,8 @@ class TransmitSettings(SparkSettings):
     pipe_wait_seconds: float = Field(
         1.0,
         ge=0,
-        description="How long to wait for a pipe that is missing from the configuration.",
+        description="How much longer than two seconds an event waits for the newest configuration, if its "
+        "pipe is missing from the one that the worker has. After that it is retried later.",
     )
     memory_seconds: float = Field(
         180.0,

@@ -81,7 +81,7 @@ class Task:
                 fresh.append(item)
         self._start(fresh)
         yield from self._dropped(known["recorded"], Duplicate())
-        # an earlier try of this task delivered them but did not write the receipts: write them now
+        # an earlier try of this task delivered them but may not have written the receipts: write them now
         yield from self._dropped(known["unrecorded"], Delivered())
 
     def answers(self, *, block: bool) -> Iterator[Row]:

@@ -22,14 +22,16 @@ from confluent_kafka import Message
 from pyspark import TaskContext
 
 from pipelines.data.transmit.admission.gate import Admission, AdmissionPolicy
+from pipelines.data.transmit.admission.turns import Turns
 from pipelines.data.transmit.connectors.base import ConnectorContext
 from pipelines.data.transmit.connectors.registry import CONNECTORS, ConnectorPool
 from pipelines.data.transmit.deduplication.dedup_window import DedupWindow
-from pipelines.data.transmit.deduplication.delivery_history import DeliveryHistory
+from pipelines.data.transmit.deduplication.delivery_history import DeliveryHistory, MicroBatch
 from pipelines.data.transmit.delivery.decide import Policy
 from pipelines.data.transmit.delivery.delivery import Delivery
 from pipelines.data.transmit.delivery.kafka_rows import Row, SettledEvents, to_batch
 from pipelines.data.transmit.delivery.pipe_resolver import PipeResolver
+from pipelines.data.transmit.delivery.shared_call import SharedCall
 from pipelines.data.transmit.delivery.timeout import Deadline, WaitLimits
 from pipelines.data.transmit.delivery.transform_executor import TransformExecutor
 from pipelines.data.transmit.settings import TransmitSettings
@@ -59,7 +61,8 @@ _COMPUTING: Final = 4
 """Threads that compress and hash."""
 
 _NEWEST_SECONDS: Final = 2.0
-"""How long to wait for the newest documents before events without a pipe are put off."""
+"""How long the brokers may take to name the newest document. It may take `pipe_wait_seconds` more to come;
+then events without a pipe are put off."""
 
 _SECRETS_SECONDS: Final = 2.0
 """How long new documents wait for their secrets. So long others wait for theirs to come into force, and no
@@ -92,7 +95,7 @@ class Worker:
     def __init__(self, settings: TransmitSettings, lane: Lane) -> None:
         self._settings = settings
         self._begun = False
-        self._run_of = ""
+        self._batch = MicroBatch("", "")
         client = f"hifi-{settings.side}-transmit"
         self._loop = asyncio.new_event_loop()
         # A name that resolves slowly must not delay the others, nor what is computed.
@@ -128,12 +131,10 @@ class Worker:
         self._connectors = asyncio.run_coroutine_threadsafe(self._pool(), self._loop).result()
         self._transformer = TransformExecutor(self._secrets, settings.unsettled_bytes)
         self._end = TopicEnd(settings.bootstrap, client, Topic.CONFIG)
-        self._pipes = PipeResolver(
-            lambda: self._table.view,
-            lambda: self._end.reached_by(self._table, _NEWEST_SECONDS),
-            settings.pipe_wait_seconds,
-            CONNECTORS,
-        )
+        pipe_seconds = _NEWEST_SECONDS + settings.pipe_wait_seconds
+        # Not on a thread that look-ups share: it must not wait for them, nor they for it.
+        self._is_newest = SharedCall(lambda: self._end.reached_by(self._table, pipe_seconds), "newest")
+        self._pipes = PipeResolver(lambda: self._table.view, self._is_newest, pipe_seconds, CONNECTORS)
 
     def _take(self, receipts: list[Message]) -> None:
         """Learn from `receipts` records which events were delivered and which destinations are fast again."""
@@ -209,6 +210,7 @@ class Worker:
         self._transformer.close()
         self._computing.shutdown(wait=False, cancel_futures=True)
         self._tail.stop()
+        self._is_newest.close()
         self._table.stop()
         self._end.close()
         self._beats.close()
@@ -231,8 +233,9 @@ class Worker:
             self._begun = True
             if not self._secrets.wait(self._settings.secrets_wait_seconds):
                 _log.warning("secrets not loaded yet: events that need one are retried later")
-        former, self._run_of = self._run_of, _query_run()
-        is_other_run = self._run_of != former
+        former, self._batch = self._batch, _micro_batch()
+        self._deliveries.begin(self._batch)
+        is_other_run = self._batch.run != former.run
         wait_seconds = self._settings.memory_wait_seconds
         if (is_other_run or _tried_before()) and not self._tail.catch_up(wait_seconds):
             _log.warning("latest receipts not read in time: some events may be sent twice")
@@ -246,6 +249,7 @@ class Worker:
             policy=policy(self._settings, self._admission.rules.lane),
             deadline=Deadline(self._loop.time(), self._settings.deadline_seconds),
             admission=self._admission,
+            turns=Turns(self._wait_limits.behind),
             wait_limits=self._wait_limits,
             settle=answers.put,
             clock=wall_clock,
@@ -260,10 +264,15 @@ class Worker:
         )
 
 
-def _query_run() -> str:
-    """The run of the query that the present task belongs to, which is the group of its jobs."""
+def _micro_batch() -> MicroBatch:
+    """The micro-batch of the present task. A run of a query is the group of its jobs."""
+    return MicroBatch(_local_property("spark.jobGroup.id"), _local_property("streaming.sql.batchId"))
+
+
+def _local_property(name: str) -> str:
+    """What Spark's driver says of the present task; empty if it says nothing."""
     context = TaskContext.get()
-    return (context.getLocalProperty("spark.jobGroup.id") or "") if context is not None else ""
+    return (context.getLocalProperty(name) or "") if context is not None else ""
 
 
 def _tried_before() -> bool:
@@ -291,7 +300,7 @@ def admission_policy(settings: TransmitSettings, lane: Lane) -> AdmissionPolicy:
 def wait_limits(settings: TransmitSettings, lane: Lane) -> WaitLimits:
     """How long a lane waits for one destination."""
     if lane == "slow":
-        return WaitLimits()
+        return WaitLimits(behind=settings.turn_seconds)
     return WaitLimits(answer=settings.patience_seconds, turn=settings.turn_seconds)
 
 

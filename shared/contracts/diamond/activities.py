@@ -56,6 +56,10 @@ ACTORS: Final = {
 """The actor of each action."""
 
 
+UNREAD_SECONDS: Final = 3_600
+"""For so long activities may go on that cannot be seen, as the register cannot be read."""
+
+
 class Activity(Struct, frozen=True, kw_only=True):
     """An action that is under way, or a wish for one."""
 
@@ -85,6 +89,24 @@ class Activity(Struct, frozen=True, kw_only=True):
     def actor(self) -> Actor:
         """Who acts."""
         return ACTORS[self.action]
+
+    @property
+    def beats(self) -> bool:
+        """Whether its owner beats while it acts. A person who patches says beforehand how long it takes."""
+        return self.actor is not Actor.MAINTENANCE
+
+    def may_last(self, read_ms: int, now_ms: int) -> bool:
+        """Whether one that was under way when the register was read may still be, if it cannot be read since.
+
+        Its owner may have beaten since then, but cannot act for long without the register.
+
+        Args:
+            read_ms: when it was read, epoch milliseconds.
+            now_ms: now.
+        """
+        if self.beats:
+            return 0 <= now_ms - read_ms < UNREAD_SECONDS * 1_000  # a clock may be set back
+        return now_ms - self.since_ms < self.lease_seconds * 1_000
 
     def __str__(self) -> str:
         return shown_activity(self.action, self.reason, self.phase)

@@ -94,6 +94,17 @@ def one_header(port: int, _: float) -> None:
     flood(port, b"GET /healthz HTTP/1.1\r\nhost: x\r\nx-header: ", b"y" * 65_536)
 
 
+def one_content_type(port: int, share: float) -> None:
+    """20 times 25 requests at once, each with a content type of 60,000 characters and an open quote."""
+    request = head("/v1/events", KEY, 'application/json;a="' + ";" * 60_000, "content-length: 2") + b"{}"
+    for _ in range(round(share * 20)):
+        with ExitStack() as held:
+            connections = [held.enter_context(_connected(port)) for _ in range(25)]
+            for connection in connections:
+                connection.sendall(request)
+            assert {connection.recv(4096)[9:12] for connection in connections} == {b"415"}
+
+
 def extensions(port: int, _: float) -> None:
     """A chunk extension that never ends."""
     begin = head("/v1/events", KEY, EVENT, "transfer-encoding: chunked") + b"1;x="
@@ -182,8 +193,12 @@ def _read_all(connection: socket.socket) -> None:
             """Answers are of no interest."""
 
 
+def _connected(port: int) -> socket.socket:
+    return socket.create_connection((HOST, port), timeout=120)
+
+
 def _reply(port: int, request: bytes) -> bytes:
-    with socket.create_connection((HOST, port), timeout=120) as connection:
+    with _connected(port) as connection:
         connection.sendall(request)
         return connection.recv(4096)
 
@@ -211,6 +226,7 @@ ATTACKS: Final[Mapping[str, Callable[[int, float], None]]] = {
     "one trailer": one_trailer,
     "headers": headers,
     "one header": one_header,
+    "one content type": one_content_type,
     "chunk extensions": extensions,
     "gzip bombs": bombs,
     "slow posts": slow_posts,

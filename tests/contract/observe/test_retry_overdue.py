@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from confluent_kafka import Producer
 
 from shared.contracts import headers as h
@@ -10,9 +11,16 @@ from shared.kafka.producer import producer_config
 from shared.runtime.clock import wall_clock
 from shared.runtime.metrics import ObserveMetric
 from tests.contract.observe.conftest import Start
+from tests.harness.observe_process import ObserveProcess
 from tests.harness.waiting import eventually
 
 LATE_SECONDS = 1_000
+
+
+def _overdue(observe: ObserveProcess) -> dict[str, float]:
+    """Seconds by topic."""
+    found = re.findall(rf'{ObserveMetric.OVERDUE}{{topic="(.+)"}} (.+)', observe.get("/metrics"))
+    return {topic: float(seconds) for topic, seconds in found}
 
 
 def test_a_waiting_topic_that_is_not_read_is_late_and_one_that_is_not_due_is_not(
@@ -30,8 +38,7 @@ def test_a_waiting_topic_that_is_not_read_is_late_and_one_that_is_not_due_is_not
     observe = start()
 
     def overdue() -> dict[str, float]:
-        found = re.findall(rf'{ObserveMetric.OVERDUE}{{topic="(.+)"}} (.+)', observe.get("/metrics"))
-        return {topic: float(seconds) for topic, seconds in found}
+        return _overdue(observe)
 
     found = eventually(
         lambda: (now := overdue()).get(Topic.RETRY_IN_5M) and now.keys() >= RETRY_DELAYS.keys() and now
@@ -40,3 +47,17 @@ def test_a_waiting_topic_that_is_not_read_is_late_and_one_that_is_not_due_is_not
     assert LATE_SECONDS <= late <= LATE_SECONDS + (wall_clock() - now_ms) / 1_000 + 1
     assert (found[Topic.RETRY_IN_30S], found[Topic.RETRY_IN_1H]) == (0, 0)
     eventually(lambda: overdue()[Topic.RETRY_IN_5M] > late, 60, "it grows while no one reads it")
+
+
+@pytest.mark.parametrize("not_before", [str(wall_clock() + 86_400_000), "9" * 5_000], ids=["a day", "digits"])
+def test_a_record_is_late_once_its_topics_delay_is_over_whatever_its_header_says(
+    topics: str, start: Start, not_before: str
+) -> None:
+    producer, now_ms = Producer(producer_config(topics, "test")), wall_clock()
+    written_ms = now_ms - 1_000 * LATE_SECONDS
+    headers: list[tuple[str, str | bytes | None]] = [(h.NOT_BEFORE, not_before.encode())]
+    producer.produce(Topic.RETRY_IN_30S, b"{}", headers=headers, timestamp=written_ms)
+    assert producer.flush(120) == 0
+    observe = start()
+    late = eventually(lambda: _overdue(observe).get(Topic.RETRY_IN_30S))
+    assert LATE_SECONDS - 30 <= late <= LATE_SECONDS + (wall_clock() - now_ms) / 1_000 + 1

@@ -21,6 +21,7 @@ from tests.synth.workloads.manifests import (
     LASTING,
     METER,
     WITH_PODS,
+    WORKLOADS,
     Manifest,
     command,
     container,
@@ -35,6 +36,7 @@ from tests.synth.workloads.manifests import (
     selects,
     wanted,
 )
+from tests.synth.workloads.test_scaling import spark_settings
 
 SPOT_NOTICE_SECONDS = 120
 STARTED = re.compile(r"-m (\S+)")
@@ -174,7 +176,7 @@ def test_a_worker_is_drained_within_the_notice_of_a_spot_node(manifests: list[Ma
 
 
 @pytest.mark.parametrize("node", CHAIN)
-def test_one_driver_a_node_with_its_own_name_and_executors(manifests: list[Manifest], node: str) -> None:
+def test_one_driver_a_node_with_its_own_address_and_executors(manifests: list[Manifest], node: str) -> None:
     driver = named(manifests, "Deployment", f"{node}-driver")
     assert driver["spec"]["replicas"] == 1
     assert driver["spec"]["strategy"] == {"type": "Recreate"}
@@ -182,13 +184,17 @@ def test_one_driver_a_node_with_its_own_name_and_executors(manifests: list[Manif
     ready = environment(driver)["HIFI_READY_FILE"]
     assert container(driver)["readinessProbe"]["exec"]["command"] == ["test", "-f", ready]
     submitted = environment(driver)["PYSPARK_SUBMIT_ARGS"].split()
-    assert f"spark.driver.host={node}-driver.hifi.svc.cluster.local" in submitted
+    assert "spark.driver.host=$(POD_IP)" in submitted, "the master drops a driver of another one's address"
     assert f"spark.executor.resource.{node}.amount=1" in submitted
     assert submitted[-1] == "pyspark-shell"
-    service = named(manifests, "Service", f"{node}-driver")
-    assert service["spec"]["clusterIP"] == "None"
-    assert service["spec"]["publishNotReadyAddresses"] is True
-    assert selects({"matchLabels": service["spec"]["selector"]}, pod_labels(driver))
+    variables = {each["name"]: each for each in container(driver)["env"]}
+    assert variables["POD_IP"]["valueFrom"] == {"fieldRef": {"fieldPath": "status.podIP"}}
+    names = list(variables)
+    assert names.index("POD_IP") < names.index("PYSPARK_SUBMIT_ARGS"), "Kubernetes expands what is before it"
+    services = of_kind(manifests, "Service")
+    assert not [
+        each for each in services if selects({"matchLabels": each["spec"]["selector"]}, pod_labels(driver))
+    ]
 
 
 def test_master_workers_and_drivers_call_the_master_the_same(manifests: list[Manifest]) -> None:
@@ -197,6 +203,39 @@ def test_master_workers_and_drivers_call_the_master_the_same(manifests: list[Man
     assert command(named(manifests, "Deployment", "spark-worker"))[-1] == url
     for node in CHAIN:
         assert environment(named(manifests, "Deployment", f"{node}-driver"))["HIFI_MASTER"] == url
+
+
+def test_the_master_notices_within_a_minute_that_a_driver_is_gone_with_its_node(
+    manifests: list[Manifest],
+) -> None:
+    """Until then it holds the places of its executors, and the next driver has none."""
+    master = pod(named(manifests, "StatefulSet", "spark-master"))
+    kernel = {each["name"]: int(each["value"]) for each in master["securityContext"]["sysctls"]}
+    # The only ones of those that every kubelet and the profile `restricted` allow, from Kubernetes 1.29 on.
+    prefix = "net.ipv4.tcp_keepalive_"
+    assert set(kernel) == {f"{prefix}time", f"{prefix}intvl", f"{prefix}probes"}
+    assert kernel[f"{prefix}time"] + kernel[f"{prefix}intvl"] * kernel[f"{prefix}probes"] <= 60
+    assert spark_settings(manifests)["spark.rpc.io.enableTcpKeepAlive"] == "true"
+    versions = [load_environment(RunSettings(environment=name)).cluster.version for name in EnvironmentName]
+    assert all(int(each.partition(".")[2]) >= 29 for each in versions)
+
+
+def test_a_master_has_records_of_its_own_version_and_is_ready_once_it_leads(
+    manifests: list[Manifest],
+) -> None:
+    master = named(manifests, "StatefulSet", "spark-master")
+    (state,) = [each["mountPath"] for each in container(master)["volumeMounts"] if each["name"] == "state"]
+    assert command(master)[:2] == ["/opt/hifi/bin/start-master", state]
+    assert "spark.deploy.recoveryDirectory" not in spark_settings(manifests), "the script names it"
+    (port,) = [each["containerPort"] for each in container(master)["ports"] if each["name"] == "ui"]
+    words = command(master)
+    assert words[words.index("--webui-port") + 1] == str(port)
+    asked = container(master)["readinessProbe"]
+    assert asked["exec"]["command"] == ["/opt/hifi/bin/master-is-alive", str(port)]
+    assert asked["timeoutSeconds"] > 1, "a JVM on a busy node answers"
+    image = (WORKLOADS / "images" / "spark.Dockerfile").read_text()
+    for name in ("start-master", "master-is-alive"):
+        assert f"COPY infra/workloads/images/{name}.sh /opt/hifi/bin/{name}\n" in image
 
 
 def test_everything_of_spark_shares_a_secret_that_no_manifest_holds(manifests: list[Manifest]) -> None:
@@ -229,7 +268,9 @@ def test_the_meter_runs_once_beside_the_chain(manifests: list[Manifest], name: s
 def test_audit_takes_no_slot_of_the_workers_that_it_measures(manifests: list[Manifest]) -> None:
     audit = named(manifests, "Deployment", "audit-driver")
     assert environment(audit)["HIFI_MASTER"].startswith("local[")
-    assert "PYSPARK_SUBMIT_ARGS" not in environment(audit)
+    assert not {"PYSPARK_SUBMIT_ARGS", "POD_IP", "_SPARK_AUTH_SECRET"} & {
+        each["name"] for each in container(audit)["env"]
+    }
     assert not [each for each in of_kind(manifests, "Service") if each["metadata"]["name"] == "audit-driver"]
 
 

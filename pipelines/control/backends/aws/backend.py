@@ -89,7 +89,7 @@ class AwsBackend:
         """Nothing is asked before the first call; `clock` gives epoch seconds."""
         self._settings, self._session = settings, boto3.Session(region_name=settings.aws_region)
         self._s3, self._eks, self._kafka = (self._client(each) for each in ("s3", "eks", "kafka"))
-        self._versions = VersionStore(self._s3, settings.aws_versions)
+        self._versions = VersionStore(self._s3, settings.aws_versions, settings.bootstrap)
         self._traffic = FencedWeights(
             Traffic(_traffic_settings(settings), self._client("ssm"), self._client("route53")),
             settings.documents_table,

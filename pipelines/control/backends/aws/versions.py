@@ -5,12 +5,13 @@ empty array, which a failed rendering may have left, is not a version: a side wi
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from botocore.exceptions import ClientError
 
 from pipelines.control.backends.aws.manifest import Manifest
+from pipelines.control.backends.aws.side_brokers import with_brokers
 from shared.dynamodb.client import error_code
 
 
@@ -22,9 +23,16 @@ def version_key(version: str, side: str) -> str:
 class VersionStore:
     """Reads versions. Methods raise BotoCoreError and ClientError."""
 
-    def __init__(self, s3: Any, bucket: str) -> None:
-        """`s3` is a client."""
-        self._s3, self._bucket = s3, bucket
+    def __init__(self, s3: Any, bucket: str, brokers: Callable[[str], str] | None = None) -> None:
+        """Nothing is read before the first call.
+
+        Args:
+            s3: a client.
+            bucket: of the versions.
+            brokers: those of a side, by its name: a version has them in place of those that are gone. Without
+                it a version is as it was stored.
+        """
+        self._s3, self._bucket, self._brokers = s3, bucket, brokers
         self._read: dict[str, Sequence[Manifest]] = {}
 
     def manifests(self, version: str, side: str) -> Sequence[Manifest] | None:
@@ -40,5 +48,7 @@ class VersionStore:
             manifests = json.loads(content)
             if not manifests:
                 return None
+            if self._brokers is not None:
+                manifests = with_brokers(manifests, self._brokers(side))
             self._read = {key: manifests}  # one at a time: they are large
         return self._read[key]

@@ -13,6 +13,7 @@ from pipelines.control.observe.alarms.rises import KnownCount, doubled_counts, r
 from pipelines.control.observe.alarms.settings import AlarmSettings
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import ALL_TENANTS, HopRow
+from shared.runtime.clock import is_over
 
 SILENT_HOUR: Final = 60
 """Minutes before a source's last event in which its activity is measured."""
@@ -105,9 +106,9 @@ def _lost(inputs: Inputs) -> Iterable[tuple[str, HopRow]]:
 
 
 def _known(before: KnownLoss | None, lost: int, now_ms: int) -> KnownLoss:
-    """A count that falls is a correction and keeps its time."""
+    """A count that falls is a correction and keeps its time, unless the clock was set back to before it."""
     grew = before is None or lost > before.lost
-    return KnownLoss(lost, now_ms if grew or before is None else before.since_ms)
+    return KnownLoss(lost, now_ms if grew or before is None else min(before.since_ms, now_ms))
 
 
 def _backlogs(
@@ -124,10 +125,11 @@ def _backlogs(
 
 def _sampled(samples: list[BacklogSample], new: BacklogSample, minutes: int) -> list[BacklogSample]:
     """One sample a minute, kept two minutes longer than needed: passes do not run on the minute."""
-    if samples and new.at_ms - samples[-1].at_ms < MINUTE_MS:
-        return samples
+    past = [sample for sample in samples if sample.at_ms <= new.at_ms]  # later ones: a clock was set back
+    if past and not is_over(past[-1].at_ms, MINUTE_MS, new.at_ms):
+        return past
     oldest = new.at_ms - (minutes + 2) * MINUTE_MS
-    return [*(sample for sample in samples if sample.at_ms > oldest), new]
+    return [*(sample for sample in past if sample.at_ms > oldest), new]
 
 
 def _silent(before: Mapping[str, int], inputs: Inputs, minutes: int) -> dict[str, int]:

@@ -27,7 +27,8 @@ class NodeProgress(Struct, kw_only=True, frozen=True):
     """Records that it could read now and has not; for retry only those that are due."""
 
     moved_ms: int
-    """When its offsets were last seen to move, or to be at the end; epoch milliseconds."""
+    """When its offsets were last seen to move, or to be at the end; epoch milliseconds.
+    Later by the time of which nothing is known."""
 
 
 class SourceMinutes(Struct, kw_only=True, frozen=True):
@@ -74,7 +75,9 @@ class Inputs(Struct, kw_only=True, frozen=True):
     destinations: Sequence[DestinationHealth] = ()
     """Health over the last minutes."""
 
-    nodes: Sequence[NodeProgress] = ()
+    nodes: Sequence[NodeProgress] | None = ()
+    """None while the brokers do not answer."""
+
     sources: Sequence[SourceMinutes] = ()
     waiting: Mapping[TenantName, int] = {}
     """Events in the retry topics, of all minutes, by tenant and pipe."""

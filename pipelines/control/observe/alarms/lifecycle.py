@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from pipelines.control.observe.alarms.inputs import Evaluation, Finding, TransitionKind
 from pipelines.control.observe.alarms.quiet_windows import quiet_reason
 from shared.contracts.alarms import Alarm, Audience, QuietWindow
+from shared.runtime.clock import is_over
 
 MOST_RELAPSES: Final = 4
 """Relapses after which the hold time no longer doubles."""
@@ -112,7 +113,7 @@ def _next(
         raise AssertionError("a key with neither an alarm nor a finding")
     if not before.open or before.alarm.kind in evaluation.unknown:
         return before
-    since = now_ms if before.absent_ms is None else before.absent_ms
+    since = now_ms if before.absent_ms is None else min(before.absent_ms, now_ms)  # a clock may be set back
     if now_ms - since < timing.hold_ms * 2 ** min(before.relapses, MOST_RELAPSES):
         return replace(before, absent_ms=since)
     return replace(
@@ -170,7 +171,7 @@ def _to_send(now: AlarmState, timing: AlarmTiming, now_ms: int) -> tuple[AlarmSt
         return replace(now, notified_text=None), TransitionKind.RESOLVED
     if now.notified_text is None:
         return replace(now, notified_text=now.alarm.text, notified_ms=now_ms), TransitionKind.OPENED
-    if now.notified_text == now.alarm.text or now_ms - now.notified_ms < timing.update_ms:
+    if now.notified_text == now.alarm.text or not is_over(now.notified_ms, timing.update_ms, now_ms):
         return now, None
     alarm = replace(now.alarm, updates=now.alarm.updates + 1)
     return replace(now, alarm=alarm, notified_text=alarm.text, notified_ms=now_ms), TransitionKind.UPDATED

@@ -73,7 +73,7 @@ def activity_windows(
         activities: what is under way.
         now_ms: now, epoch milliseconds.
     """
-    windows = {window.id: window for window in before if window.until_ms > now_ms}
+    windows = {window.id: _not_ahead(window, now_ms) for window in before if window.until_ms > now_ms}
     for each in activities:
         if each.actor in _DISTURBING:
             name = f"activity-{each.id}"
@@ -91,10 +91,10 @@ def windows_of_spans(spans: Iterable[ActivitySpan], now_ms: int) -> tuple[QuietW
     """
     windows: dict[str, QuietWindow] = {}
     for each in sorted(spans, key=lambda span: span.from_ms):
-        seen_ms = now_ms if each.until_ms is None else each.until_ms
+        seen_ms = now_ms if each.until_ms is None else min(each.until_ms, now_ms)
         if each.actor in _DISTURBING and seen_ms + AFTER_MS > now_ms:
             name = f"activity-{each.id}"
-            began_ms = windows[name].from_ms if name in windows else each.from_ms
+            began_ms = windows[name].from_ms if name in windows else min(each.from_ms, now_ms)
             said = shown_activity(each.action, each.reason, each.phase)
             windows[name] = _window(name, began_ms, seen_ms, said)
     return tuple(windows.values())
@@ -104,6 +104,12 @@ def _window(name: str, began_ms: int, seen_ms: int, reason: str) -> QuietWindow:
     return QuietWindow(
         id=name, kinds=list(LAG_KINDS), from_ms=began_ms, until_ms=seen_ms + AFTER_MS, reason=reason
     )
+
+
+def _not_ahead(window: QuietWindow, now_ms: int) -> QuietWindow:
+    """An activity's window as it can be now: what is later is of a clock that was set back since."""
+    from_ms, until_ms = min(window.from_ms, now_ms), min(window.until_ms, now_ms + AFTER_MS)
+    return msgspec.structs.replace(window, from_ms=from_ms, until_ms=until_ms)
 
 
 def quiet_reason(windows: Iterable[QuietWindow], alarm: Alarm, now_ms: int) -> str:

@@ -72,7 +72,7 @@ def risen(
         elif known is None or count > known.count:
             found[key] = KnownCount(count, now_ms)
         else:
-            found[key] = KnownCount(count, known.since_ms)
+            found[key] = KnownCount(count, min(known.since_ms, now_ms))  # a clock may be set back
     return found
 
 

@@ -54,12 +54,13 @@ def evaluate(
 
 
 def _unknown(inputs: Inputs, catalogue: Catalogue | None, *, behind: bool) -> frozenset[AlarmKind]:
-    """Kinds that may hold without a finding: their inputs are late, or were not read since the start."""
+    """Kinds that may hold without a finding: their inputs are late, or are not known."""
     kinds = {
         _FROM_TALLIES: behind,
         _FROM_DOCUMENTS: catalogue is None,
         frozenset({AlarmKind.CUSTOMER}): inputs.stopped is None,
         frozenset({AlarmKind.SKEW}): inputs.skews is None,
+        frozenset({AlarmKind.STALLED}): inputs.nodes is None,
     }
     return frozenset[AlarmKind]().union(*(found for found, lacking in kinds.items() if lacking))
 

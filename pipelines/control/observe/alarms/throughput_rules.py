@@ -14,7 +14,7 @@ from shared.contracts.envelope import MINUTE_MS
 
 def stalled(inputs: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
     """Nodes with offsets that do not move although there are records to read."""
-    for node in inputs.nodes:
+    for node in inputs.nodes or ():
         seconds = (inputs.at_ms - node.moved_ms) / 1000
         if node.readable > 0 and seconds > settings.alarm_stalled_seconds:
             text = (

@@ -6,6 +6,7 @@ from typing import Final
 
 from pipelines.control.observe.alarms.quiet_windows import activity_windows
 from shared.contracts.alarms import QuietWindow
+from shared.contracts.diamond.activities import Activity
 from shared.dynamodb.activity_reader import ActivityReader, Register
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.unreadable_rows import UnreadableRows
@@ -24,6 +25,9 @@ class ActivityWatch:
         """Without a reader, nothing is ever under way."""
         self._reader, self._clock = reader, clock
         self._register: Register | None = None
+        self._read_ms = 0
+        """When the register was read last, epoch milliseconds."""
+
         self._windows: Sequence[QuietWindow] = ()
         self._former: Sequence[QuietWindow] = ()
         """Those that the former process had."""
@@ -63,15 +67,31 @@ class ActivityWatch:
             self._stopping.wait(_EVERY_SECONDS)
 
     def _look(self) -> None:
+        register, now_ms = self._read(), self._clock()
+        if register is None:
+            under_way = self._unseen(now_ms)
+        else:
+            self._register, self._read_ms = register, now_ms
+            under_way = register.activities
+        self._windows = activity_windows(self._windows, under_way, now_ms)
+
+    def _read(self) -> Register | None:
         assert self._reader is not None
         try:
-            self._register = self._reader.readable()
-            self._unreadable.report(self._register.unreadable)
-            self._windows = activity_windows(self._windows, self._register.activities, self._clock())
+            register = self._reader.readable()
+            self._unreadable.report(register.unreadable)
         except StoreError as error:  # what is known stays: a table that is away ends no release
             _log.warning("activities not read; retrying", extra={"error": str(error)})
+            return None
         except Exception:  # the next look may do, and without the thread nothing is known of releases
             _log.exception("activities not read: unexpected error; retrying")
+            return None
+        return register
+
+    def _unseen(self, now_ms: int) -> Sequence[Activity]:
+        """What may still be under way while the register cannot be read."""
+        known = () if self._register is None else self._register.activities
+        return [each for each in known if each.may_last(self._read_ms, now_ms)]
 
 
 def watch(

@@ -3,13 +3,15 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
 
-from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
+from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import OffsetSpec  # where mypy sees it
 
 from pipelines.control.observe.health.stall_detection import unread
 from pipelines.control.observe.ledger.watermarks import Offsets, OffsetsSnapshot, Partition
 from shared.contracts import headers as h
+from shared.contracts.headers import whole_number
+from shared.contracts.retry_times import delay_ms, due_ms
 from shared.contracts.topics import TALLIED, Topic
 from shared.contracts.topology import CHAIN_GROUPS, INPUTS
 from shared.kafka.background_reader import reader_config
@@ -78,6 +80,7 @@ class Progress:
             committed={name: _raised(committed[name], begins, INPUTS[name]) for name in CHAIN_GROUPS},
             ends=ends,
             covered=_raised(covered, begins, TALLIED),
+            expired={place: at for place, at in begins.items() if covered.get(place, at) < at},
         )
 
     def ages(self, look: OffsetsSnapshot) -> Mapping[Partition, int]:
@@ -103,9 +106,13 @@ class Progress:
         starts = {place: read.get(place, 0) for place in unread(look, _RETRY)}
         new = {place: at for place, at in starts.items() if self._due.get(place, _NEVER)[0] != at}
         for place, message in self._first(new).items():
-            self._due[place] = (new[place], _due_ms(message))
-        self._due = {place: known for place, known in self._due.items() if starts.get(place) == known[0]}
-        return {place: due_ms for place, (_, due_ms) in self._due.items()}
+            self._due[place] = (new[place], _due_ms(Topic(place[0]), message, look.at_ms))
+        self._due = {
+            place: (at, min(due, look.at_ms + delay_ms(Topic(place[0]))))  # the clock may have been set back
+            for place, (at, due) in self._due.items()
+            if starts.get(place) == at
+        }
+        return {place: due for place, (_, due) in self._due.items()}
 
     def _first(self, starts: Mapping[Partition, int]) -> Mapping[Partition, Message]:
         """The record at each of these offsets, or the next one."""
@@ -143,11 +150,14 @@ class Progress:
         }
 
 
-def _due_ms(message: Message) -> int:
-    """When a waiting record may leave, epoch milliseconds: where it does not say, when it was written."""
+def _due_ms(topic: Topic, message: Message, now_ms: int) -> int:
+    """When retry takes a waiting record on, epoch milliseconds; one that it cannot read does not wait."""
     headers = cast(list[tuple[str, bytes | None]], message.headers() or [])
-    text = next((value for name, value in reversed(headers) if name == h.NOT_BEFORE), None)
-    return int(text) if text and text.isdigit() else message.timestamp()[1]
+    not_before = next((value for name, value in reversed(headers) if name == h.NOT_BEFORE), None)
+    kind, at_ms = message.timestamp()
+    written_ms = now_ms if kind == TIMESTAMP_NOT_AVAILABLE else at_ms
+    asked_ms = whole_number(not_before)
+    return due_ms(topic, written_ms if asked_ms is None else asked_ms, written_ms, now_ms)
 
 
 def _of_this_topic(read: Offsets, ends: Offsets) -> Offsets:

@@ -31,6 +31,15 @@ class Staleness:
         if read_to_ms:
             self._begun_ms = min(self._begun_ms, read_to_ms)
 
+    def set_back(self, now_ms: int) -> None:
+        """The clock was set back to now: nothing was seen later."""
+        self._begun_ms = min(self._begun_ms, now_ms)
+        self._seen_ms = None if self._seen_ms is None else min(self._seen_ms, now_ms)
+        self._samples = {
+            place: [(min(at_ms, now_ms), end) for at_ms, end in samples]
+            for place, samples in self._samples.items()
+        }
+
     def take(self, look: OffsetsSnapshot, ages: Mapping[Partition, int]) -> None:
         """Take the next snapshot. `ages` is when each first unread record was written, epoch ms, if known."""
         for place, end in look.ends_of(TALLIED).items():

@@ -35,20 +35,37 @@ def overdue(due: Mapping[Partition, int], at_ms: int) -> Mapping[str, float]:
 class StallDetection:
     """Compares each snapshot with the ones before it."""
 
-    def __init__(self) -> None:
+    def __init__(self, patience_ms: int) -> None:
+        """Of the time between two snapshots at most `patience_ms` count against a node that has not moved.
+
+        A longer gap has a cause of its own: brokers that did not answer, or a process that was suspended.
+        """
+        self._patience_ms = patience_ms
         self._offsets: dict[str, Offsets] = {}
         self._moved_ms: dict[str, int] = {}
+        self._seen_ms: int | None = None
+
+    def set_back(self, now_ms: int) -> None:
+        """The clock was set back to now: nothing was seen later."""
+        self._moved_ms = {node: min(at_ms, now_ms) for node, at_ms in self._moved_ms.items()}
+        self._seen_ms = None if self._seen_ms is None else min(self._seen_ms, now_ms)
 
     def take(self, look: OffsetsSnapshot, patient: Collection[Partition]) -> list[NodeProgress]:
         """The progress of every node. `patient` are partitions with no due record at their head."""
+        excused_ms = self._excused_ms(look.at_ms)
         found = []
         for node in CHAIN_GROUPS:
             offsets = look.committed.get(node, {})
             waiting = {place: n for place, n in unread(look, node).items() if place not in patient}
-            if not waiting or offsets != self._offsets.get(node):
-                self._moved_ms[node] = look.at_ms
+            moved = not waiting or offsets != self._offsets.get(node)
+            self._moved_ms[node] = look.at_ms if moved else self._moved_ms[node] + excused_ms
             self._offsets[node] = offsets
             found.append(
                 NodeProgress(node=node, readable=sum(waiting.values()), moved_ms=self._moved_ms[node])
             )
         return found
+
+    def _excused_ms(self, at_ms: int) -> int:
+        """The part of the time since the last snapshot that counts against no node."""
+        seen_ms, self._seen_ms = self._seen_ms, at_ms
+        return 0 if seen_ms is None else max(0, at_ms - seen_ms - self._patience_ms)

@@ -161,6 +161,14 @@ class MinuteState(msgspec.Struct, omit_defaults=True):
         # What ingest takes does not say whether it is read again, so this reconciliation has no other side.
         self.replay.sketches.pop(Key(Reconciliation.INGEST), None)
 
+    def set_back(self, now_ms: int) -> bool:
+        """The clock was set back to now, so no tally was applied later. Whether one seemed to be."""
+        later = [line for line in self.lines.values() if line.entered_ms > now_ms]
+        for line in later:
+            line.entered_ms = now_ms
+        again = self.replay is not None and self.replay.set_back(now_ms)
+        return again or bool(later)
+
     @property
     def replayed_whole(self) -> bool:
         """Whether all of its events were processed again, each as often as it was collected.

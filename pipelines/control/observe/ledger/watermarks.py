@@ -16,6 +16,7 @@ Partition = tuple[str, int]
 """Topic and partition."""
 
 Offsets = Mapping[Partition, int]
+_NONE: Final[Offsets] = {}
 
 AUDIT: Final = "audit"
 SLOW: Final = "transmit_slow"
@@ -35,6 +36,9 @@ class OffsetsSnapshot(NamedTuple):
     ends: Offsets
     covered: Offsets
     """How far audit has read, from the ledger."""
+
+    expired: Offsets = _NONE
+    """Partitions with records that expired before audit read them: where they begin now."""
 
     def reached(self, reader: str, goal: Offsets) -> bool:
         """Whether a group, or audit, has read up to a goal."""
@@ -126,6 +130,9 @@ class _Following:
         self._newest: Offsets | None = None
         self.marks: list[Watermark] = []
 
+    def set_back(self, now_ms: int) -> None:
+        self.marks = [mark._replace(at_ms=min(mark.at_ms, now_ms)) for mark in self.marks]
+
     def take(self, look: OffsetsSnapshot, settle_ms: int) -> None:
         offsets = self._chain.start(look)
         if offsets != self._newest and len(self._candidates) < _MOST:
@@ -170,6 +177,17 @@ class Watermarks:
         """
         self._unread.clear()
         self._nodes = _followed()
+
+    def set_back(self, now_ms: int) -> None:
+        """The clock was set back to now: the offsets so far are those of a moment before.
+
+        What is tallied from now on came after them, whatever their own time says.
+        """
+        past_ms = now_ms - 1
+        self.read_to_ms = min(self.read_to_ms, past_ms)
+        self._unread = deque(look._replace(at_ms=min(look.at_ms, past_ms)) for look in self._unread)
+        for node in self._nodes.values():
+            node.set_back(past_ms)
 
     def take(self, look: OffsetsSnapshot) -> None:
         """Process the offsets of one pass."""

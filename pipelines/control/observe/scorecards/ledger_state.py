@@ -5,10 +5,12 @@ from typing import Final
 
 import msgspec
 
+from pipelines.control.observe.ledger.expired_records import ExpiredRecords, Uncounted
 from pipelines.control.observe.ledger.minute_sums import MinuteKey, MinuteState, Partition
 from pipelines.control.observe.verdicts.verdicts import Judgement
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.ledger import Range, Tally
+from shared.runtime.clock import is_over
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
@@ -43,6 +45,9 @@ class LedgerPosition(msgspec.Struct, frozen=True):
 
     read_to_ms: int = 0
     """`LedgerState.read_to_ms`; earlier versions did not store it."""
+
+    expired_to_ms: int = 0
+    """`ExpiredRecords.to_ms`; earlier versions did not store it."""
 
     dropped: Sequence[MinuteKey] = ()
     """States that are dropped and may not be deleted yet. They are stored with the position, in one item, so
@@ -81,6 +86,8 @@ class LedgerState:
         self.read_to_ms = 0
         """`Watermarks.read_to_ms` when the minutes were judged last: what was there then is in the states."""
 
+        self.expired = ExpiredRecords()
+
         self._parts: dict[Partition, _Parts] = {}
         self._next = 0
         self._floor = 0
@@ -103,6 +110,8 @@ class LedgerState:
             if known.end < found.end:
                 self._report_overlap(found, known, now_ms)
             return
+        if found.start > known.end:
+            self._note_expired(place, found.start, now_ms, found.newest_ms)
         parts = self._parts.get(place)
         if parts is None or not parts.fits(found):
             parts = self._parts[place] = _Parts(found, offset)
@@ -115,7 +124,7 @@ class LedgerState:
 
     def _report_overlap(self, found: Range, known: TalliedUpTo, now_ms: int) -> None:
         """Log that a range is left out although its end was not tallied; at most once in `_REPORT_MS`."""
-        if now_ms - self._reported_ms < _REPORT_MS:
+        if not is_over(self._reported_ms, _REPORT_MS, now_ms):
             return
         self._reported_ms = now_ms
         extra = {
@@ -137,6 +146,10 @@ class LedgerState:
         self._restarted.add(place)
         extra = {"topic": place[0], "partition": place[1], "tallied_to": known.end}
         _log.error("a topic was recreated: it is tallied from its start; see docs/meter.md", extra=extra)
+
+    def set_back(self, now_ms: int) -> None:
+        """The clock was set back to now: nothing was applied later."""
+        self._dirty.update(key for key, state in self.minutes.items() if state.set_back(now_ms))
 
     def restarted(self) -> set[Partition]:
         """The partitions of recreated topics that were found since the last call."""
@@ -171,13 +184,26 @@ class LedgerState:
         """The position in the ledger, to be stored beside the states."""
         offset = min([parts.offset for parts in self._parts.values()], default=self._next)
         return LedgerPosition(
-            offset=offset, covered=dict(self.covered), floor=self._floor, read_to_ms=self.read_to_ms
+            offset=offset,
+            covered=dict(self.covered),
+            floor=self._floor,
+            read_to_ms=self.read_to_ms,
+            expired_to_ms=self.expired.to_ms,
         )
 
     @property
     def offsets(self) -> Mapping[Partition, int]:
         """How far audit has read."""
         return {place: covered.end for place, covered in self.covered.items()}
+
+    def note_expired(self, expired: Mapping[Partition, int], now_ms: int) -> None:
+        """Note the partitions that begin behind what was tallied of them, with the offsets where they do."""
+        for place, begin in expired.items():
+            self._note_expired(place, begin, now_ms)
+
+    def _note_expired(self, place: Partition, begin: int, now_ms: int, next_ms: int | None = None) -> None:
+        if known := self.covered.get(place):
+            self.expired.note(Uncounted(place, known.end, begin, known.newest_ms, next_ms), now_ms)
 
     def dirty(self) -> list[MinuteState]:
         """States that changed since the last call."""
@@ -206,6 +232,7 @@ class LedgerState:
         self.covered = dict(position.covered)
         self.read_to_ms = position.read_to_ms or _settled_to_ms(self.minutes.values())
         self._next, self._floor = position.offset, position.floor
+        self.expired.to_ms = position.expired_to_ms
         self._parts, self._dirty = {}, set()
 
 

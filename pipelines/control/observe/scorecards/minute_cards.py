@@ -34,6 +34,10 @@ _AGAIN: Final = (
     Reconciliation.RETRY,
 )
 _LATER: Final = (Reconciliation.RETRYING, Reconciliation.RETRY)
+_UNPROVABLE: Final = (
+    "Records from this time expired before the meter counted them: what is missing here may have been "
+    "delivered, so it is not called lost, and what is extra is not called doubled."
+)
 _DEATHS: Final[Mapping[Stage, int]] = {Stage.DEAD: 1, Stage.DEAD_LETTER: -1}
 """Stages with reasons of all deaths, and of further deaths of the same event (`Tally.reasons`)."""
 
@@ -52,6 +56,7 @@ class _Whole(NamedTuple):
     tenant: str
     minute: int
     settled: bool
+    unprovable: bool
     counts: Counts
     lags: Lags
     rows: list[HopRow]
@@ -61,7 +66,16 @@ def minute_card(state: MinuteState, judgement: Judgement, names: Names = NO_NAME
     """The card of one tenant's minute. Events without a known id are shown by hash."""
     rows = hop_rows(state, judgement, names)
     counts = _counts(state, judgement)
-    return _card(_Whole(state.tenant, state.minute, judgement.settled, counts, state.lags, rows))
+    whole = _Whole(
+        tenant=state.tenant,
+        minute=state.minute,
+        settled=judgement.settled,
+        unprovable=judgement.unprovable,
+        counts=counts,
+        lags=state.lags,
+        rows=rows,
+    )
+    return _card(whole)
 
 
 def total_card(minute: int, parts: Iterable[JudgedMinute]) -> MinuteCard:
@@ -73,6 +87,7 @@ def total_card(minute: int, parts: Iterable[JudgedMinute]) -> MinuteCard:
         tenant=ALL_TENANTS,
         minute=minute,
         settled=all(part.judgement.settled for part in held),
+        unprovable=any(part.judgement.unprovable for part in held),
         counts=summed([_counts(part.state, part.judgement) for part in held]),
         lags=merged_lags(part.state.lags for part in held),
         rows=merged_rows(row for part in held for row in _rows_of(part)),
@@ -107,7 +122,8 @@ def _card(whole: _Whole) -> MinuteCard:
         hops=whole.rows,
     )
     card = structs.replace(card, **counts.by_name())
-    return why(card) if spent else card
+    reasons = [*(why(card) if spent else ()), *([_UNPROVABLE] if whole.unprovable else ())]
+    return structs.replace(card, why=reasons)
 
 
 def _counts(state: MinuteState, judgement: Judgement) -> Counts:
@@ -241,12 +257,12 @@ def _doubled(judgement: Judgement, reconciliations: Iterable[Reconciliation]) ->
     return sum(each.doubled for key, each in judgement.verdicts.items() if key.reconciliation in wanted)
 
 
-def why(card: MinuteCard) -> MinuteCard:
-    """The card of a spent minute with its reasons."""
+def why(card: MinuteCard) -> list[str]:
+    """The reasons of a spent minute."""
     found = [_lost(card)] if card.lost else []
     if card.sli is not None and card.sli < GOOD_SHARE:
         found.append(_slow(card))
-    return structs.replace(card, why=found)
+    return found
 
 
 def _lost(card: MinuteCard) -> str:

@@ -10,6 +10,7 @@ from pipelines.control.observe.skew.watched_hours import HOUR_MINUTES, HourKey, 
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.field_counts import FieldCounts
 from shared.contracts.skew import FieldSkew
+from shared.runtime.clock import is_over
 
 BASELINE_DAYS: Final = 7
 _DAY_HOURS: Final = 24
@@ -32,7 +33,7 @@ class SkewWatch:
 
         While hours must be loaded, the comparisons before stand.
         """
-        if now_ms - self._looked_ms < self._every_ms:
+        if not is_over(self._looked_ms, self._every_ms, now_ms):
             return self._found
         hour = now_ms // MINUTE_MS // HOUR_MINUTES
         held = {(each.tenant, each.minute // HOUR_MINUTES) for each in states.values() if each.watched}

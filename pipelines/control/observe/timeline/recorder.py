@@ -13,7 +13,7 @@ from shared.contracts.diamond.stability import Stability
 from shared.contracts.timeline import ActivitySpan, HealthSpan, Timeline
 from shared.dynamodb.activity_reader import Register
 from shared.dynamodb.client import StoreError
-from shared.runtime.clock import Clock
+from shared.runtime.clock import Clock, is_over
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
@@ -92,7 +92,7 @@ class TimelineRecorder:
         with self._lock:
             taken = self._spans.take(found, register.activities if register else None, now_ms)
         self._unwritten |= taken.spans
-        if taken.news or now_ms - self._written_ms >= _WRITE_MS:
+        if taken.news or is_over(self._written_ms, _WRITE_MS, now_ms):
             self._write()
 
     def _write(self) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from pipelines.control.observe.ledger.minute_sums import MinuteState, Partition, Proven, StageSums
 from pipelines.control.observe.ledger.reconciliation_rules import Key, Reconciliation
@@ -17,7 +17,8 @@ from pipelines.control.observe.verdicts.set_differences import (
 )
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.ledger import Stage
-from shared.contracts.topics import RETRY_DELAYS, Topic
+from shared.contracts.retry_times import delay_ms
+from shared.contracts.topics import Topic
 
 _ENTRIES: Final = (Stage.COLLECTED, Stage.EVENTS, Stage.UNMATCHED, Stage.FIRST, Stage.FURTHER)
 """Stages that enter a minute: it settles when no more of these arrive."""
@@ -42,6 +43,9 @@ class ReadProgress(Struct, kw_only=True, frozen=True):
     read_to_ms: int
     """Every record that was in a tallied topic at this time has been tallied and applied; epoch milliseconds,
     0 if unknown. A value too early does no harm; one too late reports false doubles."""
+
+    expired_to_ms: int = 0
+    """`ExpiredRecords.to_ms`: nothing is proven of minutes that are as old."""
 
 
 class Verdict(Struct, kw_only=True, frozen=True):
@@ -74,6 +78,10 @@ class Verdict(Struct, kw_only=True, frozen=True):
 
     open: bool = False
     """Whether the verdict may change with time alone."""
+
+    unprovable: bool = False
+    """Whether what is missing or extra may be of records that expired uncounted: only what was proven before
+    counts as lost or doubled, for good."""
 
 
 class Judgement(Struct, kw_only=True, frozen=True):
@@ -108,6 +116,12 @@ class Judgement(Struct, kw_only=True, frozen=True):
         """Whether no verdict may change with time alone."""
         again = self.replay is None or (self.replay.closed and not self.replay.fresh)
         return again and not any(verdict.open for verdict in self.verdicts.values())
+
+    @property
+    def unprovable(self) -> bool:
+        """Whether any verdict is."""
+        again = self.replay is not None and self.replay.unprovable
+        return again or any(verdict.unprovable for verdict in self.verdicts.values())
 
     @property
     def needs_reading(self) -> Sequence[Key]:
@@ -168,13 +182,21 @@ class _Judge:
     ) -> None:
         self._state, self._passed = state, passed
         self._past_ms = now_ms - settle_ms
+        # An event's time is ahead of its first record by half a minute at most.
+        self._unprovable = passed.expired_to_ms >= (state.minute - 1) * MINUTE_MS
         self._differences = Differences(state, counts)
 
     def verdict(self, key: Key) -> Verdict:
-        done_ms = _done_ms(self._state, key, self._passed.marks)
-        done = done_ms is not None and done_ms <= self._past_ms
-        # Once the input of these records is tallied as well, none of them looks extra by mistake.
-        even = self._passed.read_to_ms >= _entered(_written(self._state, key))
+        if not self._unprovable:
+            done_ms = _done_ms(self._state, key, self._passed.marks)
+            done = done_ms is not None and done_ms <= self._past_ms
+            # Once the input of these records is tallied as well, none of them looks extra by mistake.
+            even = self._passed.read_to_ms >= _entered(_written(self._state, key))
+            return self._verdict(key, done, even)
+        return structs.replace(self._verdict(key, False, False), open=False, unprovable=True)
+
+    def _verdict(self, key: Key, done: bool, even: bool) -> Verdict:
+        """A verdict that is closed if missing events are lost (`done`) and extra ones doubled (`even`)."""
         proven = self._state.proven.get(key, Proven())
         if not (done or even or proven.lost or proven.extra):
             # under way: too many to name, and no verdict yet
@@ -251,11 +273,14 @@ def _done_ms(state: MinuteState, key: Key, marks: Mapping[str, Sequence[Watermar
 
 
 def _due_ms(lines: Sequence[StageSums]) -> int:
-    """When the last waiting event must have left: its due time plus half of the longest retry delay."""
+    """When the last waiting event must have left: its due time plus half of the longest retry delay.
+
+    None is due later than that delay after it was written: a later time is that of a clock that was wrong.
+    """
     topics = {topic for line in lines for topic, _ in line.spans}
-    longest = max((RETRY_DELAYS[Topic(topic)] for topic in topics), default=None)
-    half_ms = 0 if longest is None else int(longest.total_seconds() * 500)
-    return max((line.due_ms for line in lines), default=0) + half_ms
+    longest_ms = max((delay_ms(Topic(topic)) for topic in topics), default=0)
+    said_ms = max((line.due_ms for line in lines), default=0)
+    return min(said_ms, _entered(lines) + longest_ms) + longest_ms // 2
 
 
 def _last_offsets(lines: Iterable[StageSums]) -> Mapping[Partition, int]:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pipelines.data.collect.errors import RefusedError, malformed
 from pipelines.data.collect.parsing.array_items import WHITESPACE, array_items, too_many_events
 from shared.cloudevents.refusal import Refusal
-from shared.contracts.limits import MAX_REQUEST_EVENTS
+from shared.contracts.limits import MAX_CONTENT_TYPE_CHARACTERS, MAX_REQUEST_EVENTS
 
 
 class Format(Enum):
@@ -28,19 +28,29 @@ def parse_content_type(value: str) -> Format:
     """The format that a `Content-Type` header names.
 
     Raises:
-        RefusedError: 415, it is not supported or not in UTF-8.
+        RefusedError: 415, it is not supported, not in UTF-8, or too long to be looked at.
     """
-    header = Message()
-    header["content-type"] = value
-    found = _BY_TYPE.get(header.get_content_type()) if value else None
-    charset = header.get_content_charset("utf-8")
+    if not value:
+        raise _unsupported("the content type is missing")
+    if len(value) > MAX_CONTENT_TYPE_CHARACTERS:
+        raise _unsupported(f"the content type is longer than {MAX_CONTENT_TYPE_CHARACTERS} characters")
+    media_type, charset = _media_type_and_charset(value)
+    found = _BY_TYPE.get(media_type)
     if found is None:
-        raise _unsupported(
-            f"content type {value!r} is not supported" if value else "the content type is missing"
-        )
+        raise _unsupported(f"content type {value!r} is not supported")
     if charset.replace("-", "").replace("_", "") != "utf8":
         raise _unsupported(f"charset {charset!r} is not supported: JSON is UTF-8 (RFC 8259, section 8.1)")
     return found
+
+
+def _media_type_and_charset(value: str) -> tuple[str, str]:
+    """Both in lower case; the charset is UTF-8 if none is named. The time grows with the length squared."""
+    header = Message()
+    header["content-type"] = value
+    try:
+        return header.get_content_type(), header.get_content_charset("utf-8")
+    except (TypeError, ValueError):  # of parameters in parts that do not fit together (RFC 2231, section 3)
+        raise _unsupported(f"the parameters of content type {value!r} cannot be read") from None
 
 
 def split(form: Format, body: bytes) -> Sequence[bytes]:

@@ -16,6 +16,7 @@ from pipelines.data.transmit.admission import lanes
 from pipelines.data.transmit.admission.answer_time import usual_after
 from pipelines.data.transmit.admission.lane_probes import LaneProbes
 from pipelines.data.transmit.admission.rate_limit import RateLimit
+from pipelines.data.transmit.admission.slot_backlog import SlotBacklog
 from pipelines.data.transmit.connectors.base import Answer
 from shared.contracts.documents import Destination, TenantName
 from shared.contracts.receipts import Lane
@@ -27,7 +28,7 @@ _MOST_GATES: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class NoTurn:
-    """The deadline passed before the request could be sent."""
+    """The request could not be sent in this micro-batch."""
 
     seconds: float = 0.0
     """Seconds after which its events should come back; 0 leaves it to the retry topics."""
@@ -101,7 +102,9 @@ class Gate:
         self._lane_probes = shared.lane_probes
         self._clock = clock
         self._seconds = seconds
-        self._slots = asyncio.Semaphore(max(1, int(limits.requests * rules.share)))
+        slots = max(1, int(limits.requests * rules.share))
+        self._slots = asyncio.Semaphore(slots)
+        self._backlog = SlotBacklog(slots)
         self._rate = None if limits.rate is None else RateLimit.of(limits.rate * rules.share)
         self._breaker = breakers.CLOSED
         self._probe: asyncio.Event | None = None
@@ -191,7 +194,11 @@ class Gate:
         if wait > max(0.0, until - now):
             return NoTurn()
         self._rate = self._rate.after(events, now)
-        await asyncio.sleep(wait)
+        try:
+            await asyncio.sleep(wait)
+        except asyncio.CancelledError:
+            self._rate = self._rate.taken_back(events, self._seconds())
+            raise
         return None
 
     async def _await_probe(self, until: float) -> Refusal | None:
@@ -219,7 +226,11 @@ class Gate:
     def _may_probe_lane(self) -> bool:
         """Whether the next request may find out that a destination which left the fast lane is fast again."""
         may_begin = self._lane_probes.may_begin(self._seconds()) and self.breaker.state != "open"
-        return may_begin and lanes.probe_due(self.pace, self._clock(), self._rules.slowness)
+        return may_begin and lanes.probe_due(self._pace_now(), self._clock(), self._rules.slowness)
+
+    def _pace_now(self) -> lanes.LaneState:
+        self.pace = lanes.looked_at(self.pace, self._clock())
+        return self.pace
 
     def _begin_lane_probe(self) -> bool:
         """Whether this request does so; all others move to the slow lane until it ends."""
@@ -230,7 +241,7 @@ class Gate:
         return True
 
     def ended(self, answers: Sequence[Answer], request: float, turn: float) -> None:
-        """Update breaker, lane and usual duration after a request.
+        """Update breaker, lane and durations after a request.
 
         Args:
             answers: the answers to it.
@@ -247,17 +258,22 @@ class Gate:
         answered = any(answer.status is not None for answer in answers)
         if answered:
             self.usual = usual_after(self.usual, request)
+            self._backlog = self._backlog.answered(request)
         if not answered and request > self._rules.slowness.slow:
             self.overdue()
         else:
             spent = request if self._rules.lane == "fast" else request + turn
             self.pace = lanes.after_request(self.pace, spent, now_ms, self._rules.slowness)
 
-    def without_turn(self, events: int) -> NoTurn:
-        """The refusal of a request; its events come back later, when the rate limit has room for them."""
-        if self._rate is None:
-            return NoTurn()
-        self._rate, wait = self._rate.booked(events, self._seconds())
+    def without_turn(self, events: int) -> Refusal:
+        """The refusal of a request that got no turn; it says when there is room for its events."""
+        if (refusal := self._refusal()) is not None:
+            return refusal
+        now = self._seconds()
+        self._backlog, wait = self._backlog.booked(now)
+        if self._rate is not None:
+            self._rate, until_passing = self._rate.booked(events, now)
+            wait = max(wait, until_passing)
         return NoTurn(wait)
 
     def overdue(self) -> None:
@@ -267,7 +283,7 @@ class Gate:
     def note_recovered(self, seen_ms: int) -> None:
         """Note that the slow lane found the destination fast again, at `seen_ms`."""
         if self._rules.lane == "fast":
-            self.pace = lanes.recovered(self.pace, seen_ms)
+            self.pace = lanes.recovered(self._pace_now(), seen_ms)
 
 
 async def _in_time(turn: Awaitable[object], until: float) -> bool:

@@ -77,6 +77,15 @@ def slowed(pace: LaneState, now_ms: int, rules: LaneThresholds) -> LaneState:
     return LaneState(lane="slow", since_ms=now_ms, stay=stay)
 
 
+def looked_at(pace: LaneState, now_ms: int) -> LaneState:
+    """The state now.
+
+    Of a change in the future the clock was ahead, and has been set back: it counts as made now, or the
+    destination would stay where it is until that time comes.
+    """
+    return replace(pace, since_ms=min(pace.since_ms, now_ms))
+
+
 def recovered(pace: LaneState, seen_ms: int) -> LaneState:
     """The state after the slow lane reported at `seen_ms` that the destination is fast again.
 

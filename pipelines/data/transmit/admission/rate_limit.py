@@ -34,6 +34,10 @@ class RateLimit:
         """The limit after a request with `events` passed."""
         return replace(self, passing=self.passing.after(events, now))
 
+    def taken_back(self, events: int, now: float) -> "RateLimit":
+        """The limit if a request that is still waiting, and that `after` has counted, does not pass."""
+        return replace(self, passing=self.passing.after(-events, now))
+
     def booked(self, events: int, now: float) -> tuple["RateLimit", float]:
         """The limit after `events` were sent back, and the seconds after which they should return.
 

@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Final
 
 from pipelines.data.transmit.admission.answer_time import judged, kept_back, whole_try
 from pipelines.data.transmit.admission.gate import Admission, Gate, Moved, NoTurn
+from pipelines.data.transmit.admission.turns import Turns
 from pipelines.data.transmit.connectors.base import Answer
 from pipelines.data.transmit.connectors.http.credentials import BadSecretError
 from pipelines.data.transmit.connectors.registry import ConnectorPool
@@ -50,6 +52,7 @@ class Delivery:
     policy: Policy
     deadline: Deadline
     admission: Admission
+    turns: Turns
     wait_limits: WaitLimits
     settle: Callable[[SettledEvents], None]
     clock: Clock
@@ -58,18 +61,21 @@ class Delivery:
     async def deliver(self, of: Group, events: Sequence[Event]) -> None:
         """Settle the events of one group by the deadline; raises only when cancelled."""
         started_ms = self.clock()
-        found = await self.pipes.find((of.tenant, of.pipe))
+        found = await self.pipes.find((of.tenant, of.pipe), self._seconds_left())
         if isinstance(found, UnresolvedPipe):
             self._end_unresolved(of, events, found, started_ms)
             return
-        await asyncio.sleep(self._pause(events))
+        # Now, and once: asked later, an older document would replace the gate of a newer one.
+        gate = self.admission.of(found.destination)
+        with self.turns.under_way():
+            await asyncio.sleep(self._pause(events))
         whole = RequestBatch(resolved=found, attempt=of.attempt, events=events, started_ms=started_ms)
-        await (self._in_runs(whole) if found.transform else self._all_at_once(whole))
+        await (self._in_runs(whole, gate) if found.transform else self._all_at_once(whole, gate))
 
-    async def _all_at_once(self, batch: RequestBatch) -> None:
+    async def _all_at_once(self, batch: RequestBatch, gate: Gate) -> None:
         """Send events, in as many requests as the destination's limits ask for."""
         requests = split(batch.events, batch.resolved.batch)
-        await asyncio.gather(*(self._until_ended(batch.of(events)) for events in requests))
+        await asyncio.gather(*(self._until_ended(batch.of(events), gate) for events in requests))
 
     def _pause(self, events: Sequence[Event]) -> float:
         """Seconds until all events may be sent: the rest of a pause that the fast lane had no time for."""
@@ -77,53 +83,57 @@ class Delivery:
         asked = min((until_ms - self.clock()) / 1000, self.policy.pause_limit)
         return max(0.0, min(asked, self._seconds_left()))
 
-    async def _in_runs(self, batch: RequestBatch) -> None:
+    async def _in_runs(self, batch: RequestBatch, gate: Gate) -> None:
         """Transform and send events in runs that fit in memory, each when the one before is settled."""
         patient = asyncio.get_running_loop().time() + self.wait_limits.answer
         # Asked before the wait, in which the deadline may be extended: the slow lane would move to itself.
         moves = patient < self.deadline.at
         while batch.events:
-            if self.admission.of(batch.destination).moved:  # the slow lane transforms them
-                self._apply(batch, Moved())
+            if gate.moved:  # the slow lane transforms them
+                self._apply(batch, gate, Moved())
                 return
-            batch = batch.of(await self._run(batch, min(patient, self.deadline.at), moves))
+            batch = batch.of(await self._run(batch, gate, min(patient, self.deadline.at), moves))
 
-    async def _run(self, batch: RequestBatch, until: float, moves: bool) -> Sequence[Event]:
+    async def _run(self, batch: RequestBatch, gate: Gate, until: float, moves: bool) -> Sequence[Event]:
         """Transform and send a run, and settle what cannot be transformed; returns the events after it."""
-        async with self.transformer.run(batch.resolved, batch.events, until) as transformed:
+        async with AsyncExitStack() as held:
+            with self.turns.under_way():
+                run = self.transformer.run(batch.resolved, batch.events, until)
+                transformed = await held.enter_async_context(run)
             for reason, dead in transformed.dead.items():
                 self._bury(batch.group, dead, reason, batch.started_ms)
             for reason, waiting in transformed.waiting.items():
-                self._apply(batch.of(waiting), Failed(reason))
+                self._apply(batch.of(waiting), gate, Failed(reason))
             if transformed.late:
                 late = Failed("deadline: no time for the pipe's masks or transform", counted=False)
-                self._apply(batch.of(transformed.late), Moved() if moves else late)
-            await self._all_at_once(batch.of(transformed.ready))
+                self._apply(batch.of(transformed.late), gate, Moved() if moves else late)
+            await self._all_at_once(batch.of(transformed.ready), gate)
             return transformed.rest
 
-    async def _until_ended(self, batch: RequestBatch) -> None:
+    async def _until_ended(self, batch: RequestBatch, gate: Gate) -> None:
         """Send a batch, and what is left of it, until all its events are settled."""
         if batch.resolved.problem:
-            self._apply(batch, Failed(batch.resolved.problem))
+            self._apply(batch, gate, Failed(batch.resolved.problem))
             return
         while batch.events:
-            batch, tried = await self._try(batch)
-            left = self._apply(batch, tried)
-            await asyncio.gather(*(self._until_ended(batch.part(events)) for events in left.parts))
+            batch, tried = await self._try(batch, gate)
+            left = self._apply(batch, gate, tried)
+            await asyncio.gather(*(self._until_ended(batch.part(events), gate) for events in left.parts))
             batch = batch.of(left.again)
             if batch.events:
                 await asyncio.sleep(left.pause)
 
-    async def _try(self, batch: RequestBatch) -> tuple[RequestBatch, Try]:
+    async def _try(self, batch: RequestBatch, gate: Gate) -> tuple[RequestBatch, Try]:
         """Send one request, if its turn comes; gives the batch with this try counted, and the result."""
-        loop, gate = asyncio.get_running_loop(), self.admission.of(batch.destination)
+        loop = asyncio.get_running_loop()
         if gate.moved:
             return batch, Moved()
-        asked, latest = loop.time(), self._latest_start(batch)
+        asked, latest = loop.time(), self._latest_start(batch, gate)
         turn_until = min(latest, asked + self.wait_limits.turn)
         rate_until = min(latest, asked + self.wait_limits.answer)
-        async with gate.turn(len(batch.events), turn_until, rate_until) as refusal:
-            if refusal is None and loop.time() < self._latest_start(batch):
+        turn = gate.turn(len(batch.events), turn_until, rate_until)
+        async with self.turns.at(gate, turn) as refusal:
+            if refusal is None and loop.time() < self._latest_start(batch, gate):
                 sent = batch.sent(loop.time())
                 return sent, await self._request(sent, gate, loop.time() - asked)
         if refusal is not None and not isinstance(refusal, NoTurn):
@@ -166,15 +176,14 @@ class Delivery:
         connector = await self.connectors.connector(batch.destination)
         return await connector.send(batch.destination, batch.resolved.options, batch.events, seconds)
 
-    def _apply(self, batch: RequestBatch, tried: Try) -> Outcomes:
+    def _apply(self, batch: RequestBatch, gate: Gate, tried: Try) -> Outcomes:
         """Decide the outcomes, settle the events that have ended, and return the decision.
 
         They are settled as they were read, so that memory for them as they were sent ends here.
         """
-        gate = self.admission.of(batch.destination)
         at = TryContext(
             now_ms=self.clock(),
-            seconds_left=self._local_seconds_left(batch),
+            seconds_left=self._local_seconds_left(batch, gate),
             closed=gate.breaker.state == "closed",
         )
         decided = outcomes(batch, tried, at, self.policy, self.jitter())
@@ -241,11 +250,11 @@ class Delivery:
     def _whole(self, batch: RequestBatch) -> float:
         return whole_try(batch.destination.timeout_seconds, self.deadline.seconds)
 
-    def _latest_start(self, batch: RequestBatch) -> float:
+    def _latest_start(self, batch: RequestBatch, gate: Gate) -> float:
         """When a request may be sent at the latest: one cut short may arrive all the same."""
-        return self.deadline.at - kept_back(self.admission.of(batch.destination).usual, self._whole(batch))
+        return self.deadline.at - kept_back(gate.usual, self._whole(batch))
 
-    def _local_seconds_left(self, batch: RequestBatch) -> float:
+    def _local_seconds_left(self, batch: RequestBatch, gate: Gate) -> float:
         now = asyncio.get_running_loop().time()
-        latest = min((batch.tried or now) + self.wait_limits.local_tries, self._latest_start(batch))
+        latest = min((batch.tried or now) + self.wait_limits.local_tries, self._latest_start(batch, gate))
         return max(0.0, latest - now)

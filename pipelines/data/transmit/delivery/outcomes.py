@@ -89,7 +89,7 @@ def refused(batch: RequestBatch, refusal: Refusal) -> Failed | Moved:
             counted = batch.tries > 0 or not refusal.young
             return Failed(f"breaker_open: {name!r} is {refusal}", counted)
         case NoTurn():
-            reason = f"deadline: no turn for {name!r} before the deadline"
+            reason = f"deadline: no turn for {name!r} in this micro-batch"
             return Failed(reason, counted=batch.tries > 0, seconds=refusal.seconds)
 
 

@@ -1,8 +1,7 @@
 """Resolves a pipe to its destination, connector options, masks and transform, from the configuration."""
 
 import asyncio
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -16,7 +15,6 @@ from shared.runtime.logging import get_logger
 from shared.transformation.pipe_transform import PipeTransform, transform_of
 
 _log = get_logger(__name__)
-_LOOK_SECONDS: Final = 0.05
 _MOST_NAMES: Final = 10_000
 
 
@@ -49,17 +47,17 @@ class UnresolvedPipe:
 
 
 class PipeResolver:
-    """Looks pipes up, and waits a little for one that is missing.
+    """Looks pipes up; for one that is missing it waits until the newest configuration was read.
 
-    Route may know a new pipe a moment before this process does. A pipe that did not appear, and is missing
-    from the newest configuration, is not waited for again until that changes: the backlog of a deleted pipe
-    must not slow the others.
+    Route may know a new pipe a moment before this process does, but none that the topic lacked when this
+    process got the event: a pipe that is missing then was deleted. The backlog of a deleted pipe must not
+    slow the others: no event waits longer than it takes to read what is new, mostly no time at all.
     """
 
     def __init__(
         self,
         view: Callable[[], Catalogue],
-        is_newest: Callable[[], bool],
+        is_newest: Callable[[], Awaitable[bool]],
         wait_seconds: float,
         connector_types: Mapping[str, ConnectorType[Any]],
     ) -> None:
@@ -67,9 +65,9 @@ class PipeResolver:
 
         Args:
             view: the configuration.
-            is_newest: blocks until the view has all that the configuration's topic had at the call, for some
-                seconds at most; False if that is not so, or not known. Called on a thread.
-            wait_seconds: how long to wait for a pipe before that is asked.
+            is_newest: waits until the view has all that the configuration's topic had at the call; False if
+                that is not so, or not known.
+            wait_seconds: how long to wait for that; then it is not known.
             connector_types: by name.
         """
         self._view = view
@@ -77,31 +75,23 @@ class PipeResolver:
         self._wait_seconds = wait_seconds
         self._connector_types = connector_types
         self._resolved: dict[TenantName, ResolvedPipe] = {}
-        self._in_vain: set[TenantName] = set()
-        self._in_vain_in: Catalogue | None = None
 
-    async def find(self, pipe: TenantName) -> ResolvedPipe | UnresolvedPipe:
-        """Resolve a tenant's pipe."""
-        until = time.monotonic() + self._wait_seconds
-        while isinstance(found := self._look(pipe), UnresolvedPipe):
-            if pipe in self._missing() or time.monotonic() >= until:
-                return await self._look_in_newest(pipe)
-            await asyncio.sleep(_LOOK_SECONDS)
-        return found
-
-    async def _look_in_newest(self, pipe: TenantName) -> ResolvedPipe | UnresolvedPipe:
-        newest = await asyncio.to_thread(self._is_newest)
+    async def find(self, pipe: TenantName, seconds: float) -> ResolvedPipe | UnresolvedPipe:
+        """Resolve a tenant's pipe in so many seconds at most."""
         found = self._look(pipe)
-        if isinstance(found, ResolvedPipe) or not newest:
+        if isinstance(found, ResolvedPipe):
             return found
-        self._missing().add(pipe)
-        return replace(found, newest=True)
+        newest = await self._newest_in(min(seconds, self._wait_seconds))
+        found = self._look(pipe)
+        return replace(found, newest=True) if newest and isinstance(found, UnresolvedPipe) else found
 
-    def _missing(self) -> set[TenantName]:
-        """Pipes that are missing from the current configuration."""
-        if self._in_vain_in is not self._view() or len(self._in_vain) > _MOST_NAMES:
-            self._in_vain, self._in_vain_in = set(), self._view()
-        return self._in_vain
+    async def _newest_in(self, seconds: float) -> bool:
+        """Whether the view became the newest in time."""
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._is_newest()
+        except TimeoutError:
+            return False
 
     def destination_name(self, pipe: TenantName) -> str:
         """The name of the pipe's destination; empty if it has none."""

@@ -27,7 +27,11 @@ class WaitLimits:
     """For the answer to a request, or for the destination's rate limit."""
 
     turn: float = float("inf")
-    """For one of the destination's slots."""
+    """For one of the destination's slots; then its events move to the slow lane."""
+
+    behind: float = float("inf")
+    """For the turns of requests that wait one after the other, while nothing else is under way; then they are
+    left for later: see `Turns`."""
 
     @property
     def local_tries(self) -> float:

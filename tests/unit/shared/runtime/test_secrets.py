@@ -202,6 +202,34 @@ def test_a_secret_that_could_not_be_read_this_time_stays_and_a_deleted_one_goes(
         secrets.get("secret://b")
 
 
+def test_a_secret_that_is_no_longer_wanted_is_kept_for_what_is_under_way(
+    secrets: SecretTable, store: Store
+) -> None:
+    wanted(secrets, "a")
+    store.values |= {"c": "new", "d": "newer"}
+    for name in ("c", "d"):
+        assert wanted(secrets, name).get("secret://a") == VALUE
+
+
+def test_a_secret_that_is_no_longer_wanted_is_read_last_and_goes_if_it_was_deleted(
+    secrets: SecretTable, store: Store
+) -> None:
+    wanted(secrets, "a")
+    store.values["a"] = None
+    wanted(secrets, "b")
+    assert store.orders[-1] == ["b", "a"]
+    with pytest.raises(UnknownSecretError):
+        secrets.get("secret://a")
+
+
+def test_a_secret_that_is_no_longer_wanted_is_dropped_after_a_while(store: Store) -> None:
+    secrets = wanted(SecretTable(store, 0.05).start(), "a")
+    secrets.want(["b"])
+    eventually(lambda: not all_are(secrets, ["a"], VALUE), SECONDS)
+    eventually(lambda: store.orders[-1] == ["b"], SECONDS)
+    secrets.stop()
+
+
 def test_a_changed_secret_is_in_force_after_the_refresh(store: Store) -> None:
     secrets = wanted(SecretTable(store, 0.01).start(), "a")
     store.values["a"] = "changed"

@@ -1,9 +1,10 @@
 """In which order a driver without a standby starts and stops its queries."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
+from unittest.mock import Mock
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
@@ -11,15 +12,30 @@ from confluent_kafka import KafkaError, KafkaException
 from shared.runtime.settings import SparkSettings
 from shared.spark.application import Alone, Build, watch
 from shared.spark.later_queries import CALM_SECONDS, LaterQueries
+from shared.spark.missing_executors import MISSING_LOOKS
 
 _SPARK: Any = None
 """The builds of these tests do not use it."""
+
+
+class _Java:
+    """A query in the JVM that has written all of its progress."""
+
+    def streamingQuery(self) -> "_Java":  # noqa: N802  # Spark's names
+        return self
+
+    def getClass(self) -> "_Java":  # noqa: N802
+        return self
+
+    def getSimpleName(self) -> str:  # noqa: N802
+        return "MicroBatchExecution"
 
 
 class _Query:
     """The query that a build returns; notes when it is stopped."""
 
     status: Final = {"message": "Processing new data"}
+    _jsq: Final = _Java()
 
     def __init__(self, name: str, log: list[str], *, active: bool = True) -> None:
         self.name, self._log, self.isActive = name, log, active
@@ -72,6 +88,19 @@ def test_queries_stop_in_reverse_order() -> None:
     del log[:]
     alone.stop(queries)
     assert log == ["audit stopped", "ingest stopped", "route stopped"]
+
+
+def test_a_query_whose_progress_cannot_be_written_keeps_no_other_at_work(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = list[str]()
+    alone = _alone(log, [100.0])
+    queries = alone.start(_SPARK, threading.Event())
+    monkeypatch.setattr(_Java, "getClass", Mock(side_effect=OSError("no space left")))
+    del log[:]
+    alone.stop(queries)
+    assert log == ["ingest stopped", "route stopped"]
+    assert [each.message.partition(":")[0] for each in caplog.records] == ["progress not written"] * 2
 
 
 def test_a_later_query_whose_brokers_do_not_answer_is_tried_again_and_ends_nothing() -> None:
@@ -179,7 +208,7 @@ def test_a_query_that_events_wait_for_ends_the_process_when_it_ends(tmp_path: Pa
 
 def test_a_driver_is_ready_once_something_takes_its_tasks() -> None:
     """A batch begins without an executor, and would not end. One that is lost later is replaced."""
-    ready, able, seen = threading.Event(), [False, False, True, False], list[bool]()
+    ready, able, seen = threading.Event(), [False, False, True, False, False], list[bool]()
 
     class Turns(_Turns):
         def wait(self, timeout: float | None = None) -> bool:
@@ -189,3 +218,54 @@ def test_a_driver_is_ready_once_something_takes_its_tasks() -> None:
     queries: list[Any] = [_Query("route", [])]
     assert watch(queries, list, Turns(5, [0.0]), ready, None, able=lambda: able.pop(0)) == 0
     assert seen == [False, False, False, True, True, True]
+
+
+def _watched_without(able: Callable[[int], bool], looks: int, now: list[float]) -> tuple[int, int, bool]:
+    """Exit status, the number of looks, and whether the driver was ready then.
+
+    Args:
+        able: whether something takes tasks, by the number of the look.
+        looks: after which the driver is asked to stop.
+        now: the clock, which each look moves.
+    """
+    ready, counted = threading.Event(), [0]
+
+    def takes_tasks() -> bool:
+        counted[0] += 1
+        return able(counted[0])
+
+    queries: list[Any] = [_Query("route", [])]
+    status = watch(queries, list, _Turns(looks, now), ready, None, able=takes_tasks, monotonic=lambda: now[0])
+    return status, counted[0], ready.is_set()
+
+
+def test_a_driver_that_gets_no_executor_ends_so_that_the_next_one_registers_anew(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The master may have it in no list, and not say so."""
+    found = _watched_without(lambda _: False, 10 * MISSING_LOOKS, [100.0])
+    assert found == (1, MISSING_LOOKS, False)
+    assert "no executor has taken tasks for a quarter of an hour" in caplog.text
+
+
+def test_a_driver_that_has_lost_its_executors_for_too_long_ends() -> None:
+    at_work = 2 * MISSING_LOOKS
+    found = _watched_without(lambda look: look <= at_work, 10 * MISSING_LOOKS, [100.0])
+    assert found == (1, at_work + MISSING_LOOKS, False)
+
+
+def test_an_executor_that_comes_at_the_last_moment_is_in_time() -> None:
+    looks = 3 * MISSING_LOOKS
+    found = _watched_without(lambda look: look % MISSING_LOOKS == 0, looks, [100.0])
+    assert found == (0, looks, True)
+
+
+def test_a_machine_that_stands_still_for_long_ends_no_driver() -> None:
+    """Laptops are suspended: executors that register again right after it are in time."""
+    now = [100.0]
+
+    def able(look: int) -> bool:
+        now[0] += MISSING_LOOKS * CALM_SECONDS
+        return look > 3
+
+    assert _watched_without(able, 10, now) == (0, 10, True)

@@ -1,5 +1,6 @@
 """Answers of two sides in AWS to the deployer; their clusters are played, AWS is moto's."""
 
+import json
 from collections.abc import Iterator
 
 import boto3
@@ -23,6 +24,10 @@ FIRST, LAST = 11, 13
 METRICS, MINUTES = "canary/metrics", "observe/v1/minutes"
 WEIGHTS = "/hifi-test/weights"
 NO_BROKER = "127.0.0.1:1"
+FORMER = "b-1.former.kafka.invalid:9098,b-2.former.kafka.invalid:9098"
+ANEW = "b-1.anew.kafka.invalid:9098,b-2.anew.kafka.invalid:9098"
+GROWN = "b-2.former.kafka.invalid:9098,b-3.former.kafka.invalid:9098"
+"""Brokers of green when a version was stored; after it was made anew; after one was added and one removed."""
 
 
 class Side:
@@ -193,3 +198,32 @@ def test_a_version_that_was_stored_without_manifests_is_none(closed: AwsBackend)
         lasting = [each.text for each in obstacles(closed, "green", "0.9") if each.lasting]
         assert lasting == ["there is no version 0.9 for green"]
         assert "there is no version 0.9 for green" in closed.unstartable("green", "0.9")
+
+
+@pytest.mark.parametrize(
+    ("own", "started"),
+    [(ANEW, ANEW), (FORMER, FORMER), (GROWN, FORMER)],
+    ids=("made anew", "the same", "one added, one removed"),
+)
+def test_a_version_is_started_with_brokers_that_its_side_has_though_it_was_made_anew_since(
+    monkeypatch: pytest.MonkeyPatch, own: str, started: str
+) -> None:
+    """`hifi switch` and the way back start versions that were stored long ago."""
+    kube, config = FakeKube(), {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "side-1"}}
+    monkeypatch.setattr("pipelines.control.backends.aws.backend.eks_api", lambda *_: kube)
+    create_table(boto3.client("dynamodb"), "documents", TENANT, DOCUMENT)
+    s3 = boto3.client("s3")
+    s3.create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
+    stored = config | {"data": side_values(FORMER)}
+    s3.put_object(Bucket=BUCKET, Key=version_key("1.0", "green"), Body=json.dumps([stored]).encode())
+    backend = AwsBackend(settings().model_copy(update={"aws_green_bootstrap": f"iam://{own}"}))
+    assert backend.unstartable("green", "1.0") == ""
+    backend.start("green", "1.0", fence=1)
+    found = kube.get(kube.path(config))
+    assert found is not None
+    assert found["data"] == side_values(started)
+
+
+def side_values(brokers: str) -> dict[str, str]:
+    """Values of a side as a release writes them: its brokers for all of its processes, and for KEDA."""
+    return {"HIFI_BOOTSTRAP": f"iam://{brokers}", "HIFI_SIDE": "green", "KAFKA_BROKERS": brokers}

@@ -18,6 +18,7 @@ from shared.contracts.limits import MAX_BODY_BYTES
 from shared.contracts.publish_plan import document_key
 from shared.kafka.producer import AwaitedProducer
 from shared.runtime.body_budget import BodyBudget
+from shared.runtime.http_protocol import ABORT
 
 KEY = "a-write-key"
 
@@ -67,6 +68,10 @@ class Request:
     content_type: str = Format.BATCH.value
     status: int | None = None
     body: bytes = b""
+    takes: asyncio.Event | None = None
+    """Set once the client takes its answer; None if it does so at once."""
+
+    dropped: bool = False
     _pieces: asyncio.Queue[dict[str, Any]] = field(default_factory=asyncio.Queue)
 
     def send(self, piece: bytes, *, more: bool) -> None:
@@ -80,12 +85,18 @@ class Request:
             "path": "/v1/events",
             "method": "POST",
             "headers": [(name, value.encode()) for name, value in headers],
+            "extensions": {ABORT: self._drop},
         }
         await app(scope, self._pieces.get, self._answer)
 
     async def _answer(self, message: MutableMapping[str, Any]) -> None:
         self.status = message.get("status", self.status)
         self.body += message.get("body", b"")
+        if self.takes is not None and message.get("body"):
+            await self.takes.wait()
+
+    def _drop(self) -> None:
+        self.dropped = True
 
 
 async def post(app: CollectApp, body: bytes, content_type: str = Format.BATCH.value) -> Request:

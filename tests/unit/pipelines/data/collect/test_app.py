@@ -1,11 +1,15 @@
 """Requests at once: the ones that send slowly give way."""
 
 import asyncio
+from typing import Final
 
 from tests.unit.pipelines.data.collect.requests import Request, collect, post, statuses
 
 AT_ONCE = 5
 GOOD = b'[{"specversion":"1.0","id":"e","source":"/s","type":"t"}]'
+_EVENT: Final = b'{"specversion":"1.0","id":"%0200d","source":"/s","type":"t"}'
+LARGE_ANSWER: Final = b"[" + b",".join(_EVENT % number for number in range(400)) + b"]"
+"""Its answer, with the ids, is larger than what the server takes over at once."""
 
 
 def begun(count: int) -> list[Request]:
@@ -38,5 +42,27 @@ def test_slow_requests_that_take_every_place_shut_no_whole_one_out() -> None:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+    asyncio.run(act())
+
+
+def test_an_answer_that_waits_for_its_client_is_not_dropped_for_a_new_request() -> None:
+    """Its events are written: they would be sent again, and counted twice if they have no ids."""
+
+    async def act() -> None:
+        app = collect(max_requests=AT_ONCE)
+        taken = asyncio.Event()
+        reading = [Request(takes=taken) for _ in range(AT_ONCE)]
+        for each in reading:
+            each.send(LARGE_ANSWER, more=False)
+        tasks = [asyncio.create_task(each.run(app)) for each in reading]
+        while None in statuses(reading):
+            await settled()
+        assert (await post(app, GOOD)).status == 503
+        taken.set()
+        await asyncio.gather(*tasks)
+        assert statuses(reading) == [202] * AT_ONCE
+        assert not any(each.dropped for each in reading)
+        assert (await post(app, GOOD)).status == 202
 
     asyncio.run(act())

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.data.retry.decide import WaitingRecord, delay_ms, delayed_record
+from pipelines.data.retry.decide import WaitingRecord, delayed_record
 from pipelines.data.transmit.connectors.base import Answer
 from pipelines.data.transmit.delivery.decide import Dead, Policy, RetryLater, Situation, decide
 from pipelines.data.transmit.delivery.kafka_rows import Row, SettledEvents, rows
@@ -15,6 +15,7 @@ from pipelines.data.transmit.events import Event
 from shared.contracts import headers as h
 from shared.contracts.headers import Headers, headers_size
 from shared.contracts.limits import MAX_HEADERS_BYTES, MAX_READABLE_BYTES
+from shared.contracts.retry_times import delay_ms
 from shared.contracts.topics import RETRY_DELAYS, Topic
 from tests.unit.pipelines.data.transmit.transmit_events import event
 

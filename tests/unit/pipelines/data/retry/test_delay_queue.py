@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.data.retry.decide import DelayedRecord, OutputRecord, delay_ms
+from pipelines.data.retry.decide import DelayedRecord, OutputRecord
 from pipelines.data.retry.delay_queue import MAX_BYTES, MAX_RECORDS, MAX_WRITE_RECORDS, DelayQueue
 from pipelines.data.retry.drain_rate import INTERVAL_MS, MIN_RECORDS, DrainRate, next_interval, reset
+from shared.contracts.retry_times import delay_ms
 from shared.contracts.topics import Topic
 
 TOPIC = Topic.RETRY_IN_30S

@@ -3,16 +3,23 @@
 import asyncio
 import queue
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from typing import Any, cast
 
+import msgspec
 import pytest
 
 from pipelines.data.transmit.deduplication.dedup_window import DedupWindow
-from pipelines.data.transmit.deduplication.delivery_history import DeliveryHistory
+from pipelines.data.transmit.deduplication.delivery_history import DeliveryHistory, MicroBatch
+from pipelines.data.transmit.delivery.decide import Delivered
 from pipelines.data.transmit.delivery.delivery import Delivery
+from pipelines.data.transmit.delivery.kafka_rows import SettledEvents
+from pipelines.data.transmit.delivery.request_batch import Group
+from pipelines.data.transmit.events import Event
 from pipelines.data.transmit.task import Task
+from shared.contracts.documents import TenantName
+from shared.contracts.receipts import Receipt
 from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 
@@ -48,3 +55,85 @@ def test_a_delivery_that_was_cancelled_fails_its_task_instead_of_keeping_it_wait
     with pytest.raises(CancelledError):
         while task.waiting:
             list(task.answers(block=True))
+
+
+class Accepting:
+    """A delivery to destinations that accept everything; keeps the ids of the events that it sent."""
+
+    def __init__(self, settle: Callable[[SettledEvents], None]) -> None:
+        self._settle, self.sent, self.pipes = settle, list[str](), self
+
+    def destination_name(self, pipe: TenantName) -> str:
+        return pipe[1]
+
+    async def deliver(self, of: Group, events: Sequence[Event]) -> None:
+        self.sent += [event.id for event in events]
+        self._settle(
+            SettledEvents(
+                events=events,
+                outcome=Delivered(),
+                tenant=of.tenant,
+                destination=of.pipe,
+                pipe=of.pipe,
+                attempt=of.attempt,
+                started_ms=0,
+                departed_ms=0,
+            )
+        )
+
+
+class Deliveries:
+    """One process's tasks, of which no receipt is read."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._history = DeliveryHistory(DedupWindow(60_000, 10), lambda: 0)
+        self.sent: list[str] = []
+
+    def results(self, run: str, batch: int) -> list[str]:
+        """The results in the receipts of a task of a micro-batch with always the same event."""
+        self._history.begin(MicroBatch(run, str(batch)))
+        answers: queue.SimpleQueue[SettledEvents] = queue.SimpleQueue()
+        delivery = Accepting(answers.put)
+        task = Task(
+            loop=self._loop,
+            delivery=cast(Delivery, delivery),
+            answers=answers,
+            deliveries=self._history,
+            clock=lambda: 0,
+        )
+        found = list(task.take(flat_batch([row(1)])))
+        while task.waiting:
+            found += task.answers(block=True)
+        task.close()
+        self.sent += delivery.sent
+        return [msgspec.json.decode(each.value or b"", type=Receipt).result for each in found]
+
+
+def test_an_event_that_comes_again_before_its_receipt_was_read_is_a_duplicate(
+    loop: asyncio.AbstractEventLoop,
+) -> None:
+    process = Deliveries(loop)
+    assert process.results("run", 7) == ["delivered"]
+    assert process.results("run", 8) == ["duplicate"]
+    assert process.results("run", 9) == ["duplicate"]
+    assert process.sent == ["e1"]
+
+
+def test_a_micro_batch_that_is_tried_again_writes_the_receipts_that_it_may_have_not_written(
+    loop: asyncio.AbstractEventLoop,
+) -> None:
+    process = Deliveries(loop)
+    assert process.results("run", 7) == ["delivered"]
+    assert process.results("run", 7) == ["delivered"]
+    assert process.sent == ["e1"]
+
+
+def test_so_does_another_run_of_the_query_in_whichever_micro_batch_it_repeats_an_event(
+    loop: asyncio.AbstractEventLoop,
+) -> None:
+    process = Deliveries(loop)
+    assert process.results("run", 7) == ["delivered"]
+    assert process.results("other run", 7) == ["delivered"]
+    assert process.results("other run", 8) == ["delivered"]
+    assert process.sent == ["e1"]

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from pipelines.control.observe.alarms.history import History
-from pipelines.control.observe.alarms.inputs import Inputs, StoppedRollout
+from pipelines.control.observe.alarms.inputs import Inputs, NodeProgress, StoppedRollout
 from pipelines.control.observe.alarms.lifecycle import AlarmState, AlarmTiming, step
 from pipelines.control.observe.alarms.rules import evaluate
 from pipelines.control.observe.health.rollout_watch import RolloutWatch
@@ -59,6 +59,16 @@ def test_an_alarm_stays_open_until_its_inputs_are_known(name: str) -> None:
         False,
         True,
     ]
+
+
+def test_a_stalled_node_is_one_until_offsets_say_otherwise() -> None:
+    route = NodeProgress(node="route", readable=5, moved_ms=NOW - 120_000)
+    tracked = looked({}, inputs(nodes=[route]))
+    assert [each.open for each in tracked.values()] == [True]
+    later = looked(tracked, inputs(nodes=None, at_ms=NOW + 1))
+    assert later == tracked
+    assert looked({}, inputs(nodes=None)) == {}
+    assert [each.open for each in looked(later, inputs(nodes=[], at_ms=NOW + 2)).values()] == [False]
 
 
 def test_stopped_rollouts_are_not_known_before_the_first_look() -> None:

@@ -13,7 +13,7 @@ def look(at_ms: int, read: int, end: int) -> OffsetsSnapshot:
 
 
 def test_moved_is_when_offsets_changed_or_there_was_nothing_to_read() -> None:
-    movement = StallDetection()
+    movement = StallDetection(60_000)
 
     def told(at_ms: int, read: int, end: int) -> tuple[int, int]:
         nodes = {node.node: node for node in movement.take(look(at_ms, read, end), [WAITING])}
@@ -30,7 +30,7 @@ def test_moved_is_when_offsets_changed_or_there_was_nothing_to_read() -> None:
 
 
 def test_due_records_that_are_not_read_count() -> None:
-    movement = StallDetection()
+    movement = StallDetection(60_000)
     for at_ms in (1, 50):
         nodes = {node.node: node for node in movement.take(look(at_ms, 0, 0), [])}
     assert (nodes["retry"].readable, nodes["retry"].moved_ms) == (4, 1)
@@ -40,3 +40,12 @@ def test_a_topic_is_as_late_as_its_latest_partition_whatever_the_others_do() -> 
     due = {("retry_in.1h", 0): 9_000, ("retry_in.1h", 1): 2_000, ("retry_in.5m", 0): 60_000}
     assert overdue(due, 10_000) == {"retry_in.30s": 0, "retry_in.5m": 0, "retry_in.1h": 8}
     assert held(due, 10_000) == {("retry_in.5m", 0)}
+
+
+def test_time_without_looks_counts_against_no_node_that_has_not_moved() -> None:
+    """The brokers did not answer it either, or the whole machine was suspended."""
+    movement, moved = StallDetection(20_000), []
+    for at_ms in (0, 5_000, 3_600_000, 3_605_000):
+        nodes = {node.node: node for node in movement.take(look(at_ms, 5, 8), [])}
+        moved.append((at_ms - nodes["route"].moved_ms) / 1_000)
+    assert moved == [0, 5, 25, 30]

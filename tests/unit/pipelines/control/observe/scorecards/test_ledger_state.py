@@ -248,5 +248,7 @@ def test_a_range_that_overlaps_what_was_tallied_is_left_out_with_an_error(
     assert record.__dict__["tallied_to"] == 50
     applied([one(5, 40, newest_ms=9_500, count=20)], book, 9, now_ms=(MINUTE + 1) * 60_000)
     assert len(caplog.records) == 2, "once a minute at most"
-    applied([one(5, 0, count=50), one(5, 50)], book, 10)
-    assert len(caplog.records) == 2, "ranges that come again are usual after a crash of audit"
+    applied([one(5, 40, newest_ms=9_500, count=20)], book, 10, now_ms=MINUTE * 60_000)
+    assert len(caplog.records) == 3, "the clock was set back"
+    applied([one(5, 0, count=50), one(5, 50)], book, 11)
+    assert len(caplog.records) == 3, "ranges that come again are usual after a crash of audit"

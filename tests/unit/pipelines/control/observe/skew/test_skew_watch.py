@@ -157,6 +157,14 @@ def test_comparisons_stand_while_hours_are_not_loaded_and_until_it_is_time(world
     assert only(world.watch.look(world.states, minute * 60_000 + 60_000)).state is SkewState.EVEN
 
 
+def test_comparisons_are_made_again_when_a_clock_that_was_ahead_is_set_back(world: World) -> None:
+    minute = HOUR * 60
+    world.hold(state(minute, {"DE": 2_000}))
+    world.look(minute + 60)
+    world.hold(state(minute + 1, {"AT": 2_000}))
+    assert only(world.look(minute)).state is SkewState.EVEN
+
+
 def test_minutes_that_are_dropped_count_on_once(world: World) -> None:
     states = [state(HOUR * 60 + at, {"DE": 100, "AT": 100}) for at in range(10)]
     world.hold(*states)

@@ -10,7 +10,7 @@ from shared.contracts.event_hash import id_hash
 from shared.contracts.ledger import Stage
 from shared.contracts.scorecard import MinuteCard
 from shared.contracts.topics import Topic
-from tests.unit.pipelines.control.observe.judged import applied, card_of, hop, wrong
+from tests.unit.pipelines.control.observe.judged import applied, card_of, hop, settled, wrong
 from tests.unit.pipelines.control.observe.world import (
     LATER,
     MINUTE,
@@ -100,6 +100,19 @@ def test_waiting_events_are_not_lost_before_their_due_time_is_well_over() -> Non
     assert (early.waiting, early.lost) == (2, 0)
     late = seen_at(world, world.passed(due_ms - 60_000), due_ms + half + SETTLE)
     assert (late.waiting, late.lost) == (0, 2)
+
+
+def test_a_due_time_of_a_clock_that_is_ahead_keeps_no_event_waiting_for_longer_than_its_topic_does() -> None:
+    world = World().send(["a", "b"], outcomes=lambda _i, _p: "waiting")
+    ranges = world.ranges()
+    for tally in (tally for found in ranges for tally in found.tallies if tally.stage is Stage.WAITING):
+        tally.due_ms += 86_400_000
+    entered_ms, waits_ms = MINUTE_START + 60_000, 30_000 + 15_000
+    book = applied(ranges, now_ms=entered_ms)
+    settle_at = entered_ms + waits_ms + SETTLE
+    passed = world.passed(entered_ms)
+    for now_ms, lost in ((settle_at - 1, 0), (settle_at, 2)):
+        assert minute_card(*settled(book, world, passed, now_ms)).lost == lost
 
 
 def test_waiting_events_stay_waiting_while_retry_is_down() -> None:

@@ -1,5 +1,6 @@
 """Bodies into raw events, events into records."""
 
+import time
 import tracemalloc
 
 import pytest
@@ -11,7 +12,7 @@ from pipelines.data.collect.handler import batch_records
 from pipelines.data.collect.parsing.array_items import recover_items
 from pipelines.data.collect.parsing.content_types import Format, parse_content_type, split
 from shared.cloudevents.json_validation import too_deep
-from shared.contracts.limits import MAX_DEPTH, MAX_REQUEST_EVENTS
+from shared.contracts.limits import MAX_CONTENT_TYPE_CHARACTERS, MAX_DEPTH, MAX_REQUEST_EVENTS
 from tests.strategies import json_texts
 
 
@@ -91,9 +92,33 @@ def test_utf_8_is_the_one_charset(charset: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["", "json", "application/json; charset=utf-16", "text/html", ";", "a/b" * 9999]
+    "value",
+    [
+        "",
+        "json",
+        "application/json; charset=utf-16",
+        "text/html",
+        ";",
+        "a/b" * 9999,
+        "application/json; a*=1; a*0=2",
+        f"application/json; a*{5_000 * '9'}=x",
+        "application/json;" + " " * MAX_CONTENT_TYPE_CHARACTERS,
+    ],
 )
 def test_other_content_types_are_415(value: str) -> None:
     with pytest.raises(RefusedError) as caught:
         parse_content_type(value)
     assert caught.value.status == 415
+
+
+def test_a_content_type_may_be_as_long_as_the_limit() -> None:
+    value = "application/json;".ljust(MAX_CONTENT_TYPE_CHARACTERS)
+    assert parse_content_type(value) is Format.PLAIN
+
+
+def test_a_content_type_of_a_whole_head_takes_no_noticeable_time() -> None:
+    began = time.process_time()
+    for count in range(59_990, 60_000):
+        with pytest.raises(RefusedError):
+            parse_content_type('application/json;a="' + ";" * count)
+    assert time.process_time() - began < 0.5

@@ -3,7 +3,7 @@
 import asyncio
 from contextlib import AsyncExitStack
 
-from pipelines.data.transmit.admission.gate import Admission, AdmissionPolicy, Moved, NoTurn
+from pipelines.data.transmit.admission.gate import Admission, AdmissionPolicy, BreakerOpen, Moved, NoTurn
 from pipelines.data.transmit.connectors.base import Answer
 from shared.contracts.documents import Destination
 
@@ -89,3 +89,33 @@ def test_a_tried_request_that_showed_nothing_is_followed_by_another() -> None:
         assert not gate.moved
 
     asyncio.run(run())
+
+
+def test_a_request_without_a_turn_at_an_open_breaker_is_refused_for_the_breakers_sake() -> None:
+    admission = Admission(AdmissionPolicy(lane="slow"), lambda: 0, lambda: 0.0)
+    gate = admission.of(Destination(name="one", tenant="acme"))
+    assert gate.without_turn(1) == NoTurn(30.0)
+    for _ in range(5):
+        gate.ended([Answer(status=503)], 0.1, 0.0)
+    assert isinstance(gate.without_turn(1), BreakerOpen)
+
+
+def test_a_clock_that_was_ahead_and_is_set_back_keeps_no_destination_in_the_slow_lane() -> None:
+    seconds, ahead = 1_000.0, 3_600.0
+
+    def clock() -> int:
+        return int(1000 * (seconds + ahead))
+
+    admission = Admission(AdmissionPolicy(lane="fast"), clock, lambda: seconds)
+    tried, heard_of = (admission.of(Destination(name=name, tenant="acme")) for name in ("tried", "heard-of"))
+    for gate in (tried, heard_of):
+        gate.overdue()
+    ahead = 0.0
+    admission.note_recovered([(("acme", "heard-of"), clock())])
+    assert tried.moved
+    assert heard_of.moved, "it has just moved"
+    seconds += 10
+    admission.note_recovered([(("acme", "heard-of"), clock())])
+    assert not heard_of.moved
+    seconds += 290
+    assert not tried.moved

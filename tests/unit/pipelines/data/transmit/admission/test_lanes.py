@@ -4,6 +4,7 @@ from pipelines.data.transmit.admission.lanes import (
     LaneState,
     LaneThresholds,
     after_request,
+    looked_at,
     probe_begun,
     probe_due,
     probe_ended,
@@ -41,6 +42,16 @@ def test_news_that_is_older_than_the_stay_is_ignored() -> None:
     assert recovered(slow, 49_000) == slow
     assert recovered(slow, 59_999) == slow
     assert recovered(slow, 60_000).lane == "fast"
+
+
+def test_a_move_that_a_clock_noted_that_was_ahead_counts_as_made_when_it_is_looked_at() -> None:
+    moved = slowed(LaneState(), 3_650_000, RULES)
+    seen = looked_at(moved, 50_000)
+    assert recovered(seen, 59_999) == seen
+    assert recovered(seen, 60_000).lane == "fast"
+    assert not probe_due(seen, 349_999, RULES)
+    assert probe_due(seen, 350_000, RULES)
+    assert looked_at(seen, 60_000) == seen
 
 
 def test_each_relapse_doubles_the_stay_and_a_long_good_time_forgives() -> None:

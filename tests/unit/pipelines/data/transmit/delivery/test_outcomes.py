@@ -124,7 +124,7 @@ def test_an_event_without_a_turn_waits_as_long_as_it_must_and_loses_no_attempt(
 ) -> None:
     unsent = batch(2, tries=0)
     (ended,) = decided(unsent, refused(unsent, NoTurn(seconds))).ended
-    reason = "deadline: no turn for 'shop' before the deadline"
+    reason = "deadline: no turn for 'shop' in this micro-batch"
     assert ended.outcome == RetryLater(topic, MOMENT.now_ms + 1000 * wait, 0, reason)
 
 

@@ -7,8 +7,6 @@ from typing import Final
 
 import pytest
 
-from pipelines.data.retry.decide import DelayedRecord, OutputRecord
-from pipelines.data.retry.delay_queue import DelayQueue
 from pipelines.data.transmit.admission.gate import NoTurn
 from pipelines.data.transmit.admission.rate_limit import RateLimit
 from pipelines.data.transmit.delivery.decide import Dead, Policy, RetryLater
@@ -17,15 +15,16 @@ from pipelines.data.transmit.delivery.pipe_resolver import ResolvedPipe
 from pipelines.data.transmit.delivery.request_batch import RequestBatch, grouped
 from pipelines.data.transmit.events import Event
 from shared.contracts.documents import Batch, Destination, Pipe
-from shared.contracts.topics import RETRY_DELAYS, Topic
+from tests.unit.pipelines.data.transmit.retry_topics import RetryTopics
 from tests.unit.pipelines.data.transmit.transmit_events import event
 
 POLICY: Final = Policy(local_tries=3, pause=0.05, pause_limit=1.0, give_up=timedelta(hours=24))
 START_MS: Final = 1_800_000_000_000
-DEADLINE: Final = 10.0
+TURN: Final = 2.0
+"""How long requests wait for the rate in a micro-batch of the slow lane."""
+
 REQUEST: Final = 50
 MICRO_BATCH: Final = 500
-SPREAD: Final = 0.5
 TARGET: Final = ResolvedPipe(
     Pipe(name="p1", tenant="t", source="s", destination="d"),
     Destination(name="d", tenant="t"),
@@ -36,43 +35,12 @@ TARGET: Final = ResolvedPipe(
 
 
 @dataclass(kw_only=True)
-class Waiting:
-    """The retry topics. One event stands for each record of it."""
-
-    queues: dict[Topic, DelayQueue] = field(
-        default_factory=lambda: {topic: DelayQueue(topic, SPREAD) for topic in RETRY_DELAYS}
-    )
-    held: dict[Topic, deque[tuple[int, Event]]] = field(
-        default_factory=lambda: {topic: deque() for topic in RETRY_DELAYS}
-    )
-    added: int = 0
-    """Records so far."""
-
-    def add(self, outcome: RetryLater, events: list[Event]) -> None:
-        self.added += len(events)
-        for one in events:
-            due = DelayedRecord(0, outcome.not_before_ms, OutputRecord(outcome.topic, None, None, []), 1)
-            self.queues[outcome.topic].add(due)
-            one.attempt = outcome.attempts + 1
-            self.held[outcome.topic].append((outcome.not_before_ms, one))
-
-    def leave(self, now_ms: int) -> list[Event]:
-        """The events that retry writes in one of its intervals."""
-        left: list[Event] = []
-        for topic, queue in self.queues.items():
-            due = len(queue.due(now_ms, len(queue)))
-            queue.remove_first(due)
-            left += [self.held[topic].popleft()[1] for _ in range(due)]
-        return left
-
-
-@dataclass(kw_only=True)
 class SlowLane:
     """The slow lane with one destination, which answers at once; its clock is the simulation's."""
 
     limit: RateLimit
     coming: deque[Event]
-    waiting: Waiting = field(default_factory=Waiting)
+    waiting: RetryTopics = field(default_factory=RetryTopics)
     delivered: list[Event] = field(default_factory=list)
     dead: int = 0
     now: float = 0.0
@@ -87,12 +55,12 @@ class SlowLane:
                 some = events[at : at + REQUEST]
                 whole = RequestBatch(resolved=TARGET, attempt=of.attempt, events=some, started_ms=START_MS)
                 self.request(whole)
-        self.now = max(began + 1.0, min(self.last, began + DEADLINE))
+        self.now = max(began + 1.0, min(self.last, began + TURN))
         self.coming.extend(self.waiting.leave(START_MS + int(1000 * self.now)))
 
     def request(self, batch: RequestBatch) -> None:
         wait = self.limit.wait(self.now)
-        if wait <= DEADLINE:
+        if wait <= TURN:
             self.limit = self.limit.after(len(batch.events), self.now)
             self.last = self.now + wait
             self.delivered += batch.events
