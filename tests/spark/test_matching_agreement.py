@@ -191,7 +191,7 @@ def test_they_agree_on_data_that_a_strict_parser_would_read_otherwise(found: tup
     assert [case for case, topic in cases if evaluated(case) != topic] == []
 
 
-_FEW_STEPS = 320
+_FEW_STEPS = 150
 _COUNTED = 400
 
 
