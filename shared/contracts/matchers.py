@@ -94,6 +94,14 @@ def tagged(value: object, path: str) -> str:
     raise PatternError(path, f"{value!r} is not text, a number, true, false or null; quote it to mean text")
 
 
+def as_double(value: str) -> float | None:
+    """The number of a tagged text; None if it is not one."""
+    try:
+        return None if value.startswith(STRING_TAG) else float(value)
+    except ValueError:  # true, false, null
+        return None
+
+
 def _named(matcher: dict[str, Any], path: str) -> Matcher:
     if len(matcher) != 1:
         raise PatternError(path, f"one operator a matcher, not {len(matcher)}; split it into several")

@@ -23,6 +23,7 @@ from msgspec import Struct
 
 from shared.contracts.limits import MAX_ATTRIBUTE_NAME, MAX_DEPTH
 from shared.contracts.matchers import Matcher, PatternError, compile_matchers
+from shared.contracts.matching_steps import PLAIN_A_COMPARISON
 
 __all__ = ["Alternatives", "Condition", "Matcher", "PatternError", "compile_pattern"]
 
@@ -65,7 +66,7 @@ def compile_pattern(pattern: dict[str, Any]) -> Alternatives:
 def comparisons(pattern: object) -> int:
     """How often an event may have to be compared: the operands of all matchers of all alternatives.
 
-    Of a pattern that does not compile it is an estimate. The plain values of a leaf are one, as route looks
+    Of a pattern that does not compile it is an estimate. Ten plain values of a leaf are one, as route looks
     them up together.
     """
     return _counted(pattern).comparisons
@@ -78,8 +79,9 @@ class _Counted(NamedTuple):
 
 def _counted(pattern: object) -> _Counted:
     if isinstance(pattern, list):
-        plain = any(not isinstance(each, dict) for each in pattern)
-        return _Counted(1, plain + sum(_operands(each) for each in pattern if isinstance(each, dict)))
+        plain = sum(not isinstance(each, dict) for each in pattern)
+        listed = -(-plain // PLAIN_A_COMPARISON)
+        return _Counted(1, listed + sum(_operands(each) for each in pattern if isinstance(each, dict)))
     found = _Counted(1, 0)
     for name, value in pattern.items() if isinstance(pattern, dict) else ():
         parts = (

@@ -1,23 +1,27 @@
 """Evaluates compiled patterns, as `pipelines/data/route/matching.py` does with Columns. Pure."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import accumulate
 from typing import Final
 
 from msgspec import Struct
 
-from shared.contracts.matchers import STRING_TAG, Matcher
-from shared.contracts.patterns import Alternatives, Condition
+from shared.contracts.matchers import STRING_TAG, Matcher, as_double
+from shared.contracts.matching_steps import MATCHING_STEPS, comparing
+from shared.contracts.patterns import DATA, Alternatives, Condition
 from shared.matching.event_values import EventValues
 
-Spend = Callable[[int], None]
-"""Gets the amount of work that comes next, in characters compared; may raise to refuse it."""
-
-_VALUE_CHARACTERS: Final = 16
-"""The fixed cost of a look at one value, in characters compared."""
+_ATTRIBUTE_STEPS: Final = MATCHING_STEPS
+"""Route counts none for attributes, which are short; but no limit of a tenant bounds a pattern that is only
+tried."""
 
 _Test = Callable[[str], bool]
+
+
+class TooManyComparisonsError(Exception):
+    """The event takes more than MATCHING_STEPS: route would not match it."""
 
 
 class Unmet(Struct, frozen=True):
@@ -28,40 +32,78 @@ class Unmet(Struct, frozen=True):
     """The tagged texts at the condition's path."""
 
 
-def first_unmet(alternatives: Alternatives, event: EventValues, spend: Spend) -> Unmet | None:
-    """None if the event matches; else the first unmet condition of the alternative that it meets most of."""
-    furthest, reached = None, -1
-    for conditions in alternatives:
-        for at, condition in enumerate(conditions):
-            found = event.at(condition.path)
-            if not any(_passes(matcher, found, spend) for matcher in condition.matchers):
-                if at > reached:
-                    furthest, reached = Unmet(condition, found), at
-                break
-        else:
+def first_unmet(alternatives: Alternatives, event: EventValues) -> Unmet | None:
+    """None if the event matches; else the first unmet condition of the alternative that it meets most of.
+
+    Conditions on attributes come first, as in route: only the alternatives that they leave are compared with
+    the data.
+
+    Raises:
+        TooManyComparisonsError: see `shared.contracts.matching_steps`.
+    """
+    split = [_split(conditions) for conditions in alternatives]
+    on_attributes = (each for attributes, _ in split for each in attributes)
+    _check(_comparing(on_attributes, event), _ATTRIBUTE_STEPS)
+    failed = [_first_failed(attributes, event) for attributes, _ in split]
+    left = [data for (_, data), at in zip(split, failed, strict=True) if data and at is None]
+    if left:
+        _check(map(event.reading, {each.path for _, data in split for each in data}), MATCHING_STEPS)
+        _check(_comparing((each for data in left for each in data), event), MATCHING_STEPS)
+    unmet: list[tuple[int, Condition]] = []
+    for (attributes, data), at in zip(split, failed, strict=True):
+        conditions = (*attributes, *data)
+        first = _first_failed(conditions, event, len(attributes)) if at is None else at
+        if first is None:
             return None
-    return furthest
+        unmet.append((first, conditions[first]))
+    _, condition = max(unmet, key=lambda each: each[0])
+    return Unmet(condition, event.at(condition.path))
 
 
-def _passes(matcher: Matcher, values: Sequence[str], spend: Spend) -> bool:
+def _split(conditions: Sequence[Condition]) -> tuple[Sequence[Condition], Sequence[Condition]]:
+    """Those on attributes, and those on data."""
+    on_data = [each for each in conditions if each.path[0] == DATA]
+    return [each for each in conditions if each.path[0] != DATA], on_data
+
+
+def _check(steps: Iterable[int], most: int) -> None:
+    """Refuse more than `most`; the rest are not counted then."""
+    if any(found > most for found in accumulate(steps)):
+        raise TooManyComparisonsError
+
+
+def _comparing(conditions: Iterable[Condition], event: EventValues) -> Iterator[int]:
+    for condition in conditions:
+        cost, values = comparing(condition.matchers), event.at(condition.path)
+        yield cost.per_value * len(values)
+        if cost.per_character:
+            yield cost.per_character * sum(len(each) for each in values if each.startswith(STRING_TAG))
+
+
+def _first_failed(conditions: Sequence[Condition], event: EventValues, begin: int = 0) -> int | None:
+    """The index of the first condition from `begin` on that the event does not meet."""
+    for at, condition in enumerate(conditions[begin:], begin):
+        found = event.at(condition.path)
+        if not any(_passes(matcher, found) for matcher in condition.matchers):
+            return at
+    return None
+
+
+def _passes(matcher: Matcher, values: Sequence[str]) -> bool:
     if matcher.op == "absent":
         return not values
     if matcher.op == "present":
         return bool(values)
-    spend(_work(matcher, values))
+    if not values:
+        return False
     test = _TESTS[matcher.op](matcher)
     return any(test(value) != matcher.negate for value in values)
 
 
-def _work(matcher: Matcher, values: Sequence[str]) -> int:
-    characters = _VALUE_CHARACTERS * len(values) + sum(map(len, values))
-    return len(matcher.values) + characters * (1 if matcher.op in _ONE_LOOK else len(matcher.values))
-
-
 def _equals(matcher: Matcher) -> _Test:
     texts = frozenset(matcher.values)
-    numbers = {number for number in map(_double, matcher.values) if number is not None}
-    return lambda value: value in texts or (_is_double(value) and _double(value) in numbers)
+    numbers = {number for number in map(as_double, matcher.values) if number is not None}
+    return lambda value: value in texts or (_is_double(value) and as_double(value) in numbers)
 
 
 def _is_double(value: str) -> bool:
@@ -69,16 +111,9 @@ def _is_double(value: str) -> bool:
     return not value.startswith(STRING_TAG) and ("." in value or "E" in value)
 
 
-def _double(value: str) -> float | None:
-    try:
-        return None if value.startswith(STRING_TAG) else float(value)
-    except ValueError:  # true, false, null
-        return None
-
-
 def _between(matcher: Matcher) -> _Test:
     def test(value: str) -> bool:
-        number = _double(value)
+        number = as_double(value)
         return number is not None and matcher.low <= number <= matcher.high
 
     return test
@@ -119,7 +154,6 @@ def _python(expression: str) -> re.Pattern[str]:
     return re.compile(expression.removesuffix(r"\z") + r"\Z")
 
 
-_ONE_LOOK: Final = frozenset({"equals", "equals_ignore_case", "between"})
 _TESTS: Final[dict[str, Callable[[Matcher], _Test]]] = {
     "equals": _equals,
     "equals_ignore_case": _equals_ignore_case,

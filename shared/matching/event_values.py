@@ -7,9 +7,10 @@ of them, others are doubles.
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from shared.contracts.matchers import STRING_TAG
+from shared.contracts.matching_steps import PASSED, copying
 from shared.contracts.patterns import DATA
 
 _BLANKS: Final = " \t\r\n"
@@ -30,6 +31,7 @@ class EventValues:
         """`attributes` are all that the event has, `specversion` included."""
         self._attributes = attributes
         self._members = _members(data)
+        self._data_bytes = len(data or b"")
         self._found: dict[tuple[str, ...], Sequence[str]] = {}
 
     def at(self, path: tuple[str, ...]) -> Sequence[str]:
@@ -41,6 +43,10 @@ class EventValues:
             self._found[path] = self._look_up(path)
         return self._found[path]
 
+    def reading(self, path: tuple[str, ...]) -> int:
+        """The steps that route takes to a path into the data (see `shared.contracts.matching_steps`)."""
+        return copying(len(path) - 1, self._data_bytes) + PASSED * _walk(self._members, path[1:]).passed
+
     def _look_up(self, path: tuple[str, ...]) -> Sequence[str]:
         if path[0] == DATA:
             return _leaves(self._members, path[1:])
@@ -50,11 +56,25 @@ class EventValues:
 
 def _leaves(members: Mapping[str, Any], path: tuple[str, ...]) -> list[str]:
     """Scalars and arrays' elements at a path; it may cross arrays of objects, after its first step."""
-    nodes = [members[path[0]]] if path[0] in members else []
-    for name in path[1:]:
-        inside = (element for node in nodes for element in _elements(node))
-        nodes = [each[name] for each in inside if isinstance(each, dict) and name in each]
-    return [_tagged(leaf) for node in nodes for leaf in _elements(node) if not isinstance(leaf, dict | list)]
+    return [_tagged(leaf) for leaf in _walk(members, path).elements if not isinstance(leaf, dict | list)]
+
+
+class _Walk(NamedTuple):
+    elements: Sequence[Any]
+    """At the end of a path, those of arrays one by one."""
+
+    passed: int
+    """Members and elements on the way, the end included."""
+
+
+def _walk(members: Mapping[str, Any], path: tuple[str, ...]) -> _Walk:
+    objects, elements, passed = [members], list[Any](), 0
+    for name in path:
+        passed += sum(map(len, objects))
+        elements = [element for each in objects if name in each for element in _elements(each[name])]
+        passed += len(elements)
+        objects = [each for each in elements if isinstance(each, dict)]
+    return _Walk(elements, passed)
 
 
 def _elements(node: Any) -> list[Any]:

@@ -1,6 +1,7 @@
 """The management API's answer about a pipe and an event is what route does with them."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -8,16 +9,18 @@ import pytest
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
+from pipelines.data.route import matching_steps
 from pipelines.data.route.config_rows import source_row
 from pipelines.data.route.schema import SOURCE_ROW
 from pipelines.data.route.transforms import outbound
 from shared.contracts.documents import Pipe
+from shared.contracts.matching_steps import MATCHING_STEPS
 from shared.contracts.patterns import compile_pattern
-from shared.matching.evaluator import first_unmet
+from shared.matching import evaluator
+from shared.matching.evaluator import TooManyComparisonsError, first_unmet
 from shared.matching.event_values import EventValues
 from shared.matching.sampling import bucket, threshold
-from shared.transformation.step_budget import StepBudget
-from tests.spark.events import ATTRIBUTES, event_headers, header_map, kafka_rows, one_partition
+from tests.spark.events import ATTRIBUTES, event_headers, kafka_rows, one_partition
 from tests.spark.patterns import ON_DATA, drawn, patterns
 
 
@@ -31,8 +34,8 @@ class Case(NamedTuple):
     data: bytes | None
 
 
-def routed(spark: SparkSession, given_cases: list[Case]) -> list[bool]:
-    """Whether route sends each event through its pipe. Each case is a source with one pipe."""
+def routed(spark: SparkSession, given_cases: list[Case]) -> list[str]:
+    """The topic that each event goes to. Each case is a source with one pipe."""
     rows, records = [], []
     for number, case in enumerate(given_cases):
         source = f"s{number}"
@@ -40,15 +43,20 @@ def routed(spark: SparkSession, given_cases: list[Case]) -> list[bool]:
         named = {**ATTRIBUTES, "type": case.kind, "id": case.id}
         records.append((case.data, event_headers(named, hifi_source=source)))
     written = outbound(kafka_rows(spark, "events", records), one_partition(spark, rows, SOURCE_ROW)).collect()
-    found = {header_map(row)["hifi_pipe"] for row in written if row["topic"] == "outbound"}
-    return [f"p{number}" in found for number in range(len(given_cases))]
+    assert len(written) == len(given_cases)
+    return [row["topic"] for row in written]
 
 
-def evaluated(case: Case) -> bool:
+def evaluated(case: Case) -> str:
     """The same, in Python."""
+    if bucket(case.id) >= threshold(pipe_of(case, 0), 0):
+        return "unmatched"
     values = EventValues({"specversion": "1.0", **ATTRIBUTES, "type": case.kind, "id": case.id}, case.data)
-    unmet = first_unmet(compile_pattern(case.pattern), values, StepBudget(10**9).spend)
-    return unmet is None and bucket(case.id) < threshold(pipe_of(case, 0), 0)
+    try:
+        unmet = first_unmet(compile_pattern(case.pattern), values)
+    except TooManyComparisonsError:
+        return "quarantine"
+    return "outbound" if unmet is None else "unmatched"
 
 
 def pipe_of(case: Case, number: int) -> Pipe:
@@ -157,25 +165,43 @@ _ASKED: list[dict[str, Any]] = [
 ]
 
 
-Taken = list[tuple[Case, bool]]
-"""Cases, and whether route takes them."""
+Routed = list[tuple[Case, str]]
+"""Cases, and where route sends them."""
 
 
 @pytest.fixture(scope="module", params=[250, pytest.param(1_000, marks=pytest.mark.proof)])
-def taken(spark: SparkSession, request: pytest.FixtureRequest) -> tuple[Taken, Taken]:
+def found(spark: SparkSession, request: pytest.FixtureRequest) -> tuple[Routed, Routed]:
     """Drawn cases, and those that a strict parser would read otherwise."""
     anything = drawn(_CASES, request.param)
     odd = [Case(pattern, 100.0, "t", "e", data) for data in _STRICTLY_OTHERWISE for pattern in _ASKED]
-    found = list(zip(anything + odd, routed(spark, anything + odd), strict=True))
-    return found[: len(anything)], found[len(anything) :]
+    topics = list(zip(anything + odd, routed(spark, anything + odd), strict=True))
+    return topics[: len(anything)], topics[len(anything) :]
 
 
-def test_route_and_the_evaluator_always_agree(taken: tuple[Taken, Taken]) -> None:
-    found, _ = taken
-    assert [case for case, takes in found if evaluated(case) != takes] == []
-    assert len(found) // 10 < sum(takes for _, takes in found) < len(found)
+def test_route_and_the_evaluator_always_agree(found: tuple[Routed, Routed]) -> None:
+    cases, _ = found
+    assert [case for case, topic in cases if evaluated(case) != topic] == []
+    topics = Counter(topic for _, topic in cases)
+    assert len(cases) // 10 < topics["outbound"] < len(cases)
+    assert topics.keys() == {"outbound", "unmatched"}
 
 
-def test_they_agree_on_data_that_a_strict_parser_would_read_otherwise(taken: tuple[Taken, Taken]) -> None:
-    _, found = taken
-    assert [case for case, takes in found if evaluated(case) != takes] == []
+def test_they_agree_on_data_that_a_strict_parser_would_read_otherwise(found: tuple[Routed, Routed]) -> None:
+    _, cases = found
+    assert [case for case, topic in cases if evaluated(case) != topic] == []
+
+
+_FEW_STEPS = 150
+_COUNTED = 400
+
+
+def test_they_agree_on_what_takes_too_many_steps(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (matching_steps, evaluator):
+        assert module.MATCHING_STEPS == MATCHING_STEPS
+        monkeypatch.setattr(module, "MATCHING_STEPS", _FEW_STEPS)
+    cases = drawn(_CASES, _COUNTED)
+    topics = routed(spark, cases)
+    assert [case for case, topic in zip(cases, topics, strict=True) if evaluated(case) != topic] == []
+    assert min(Counter(topics)[each] for each in ("outbound", "unmatched", "quarantine")) > _COUNTED // 20

@@ -68,6 +68,16 @@ SOURCES: dict[str, tuple[list[bytes], list[Pipe]]] = {
     "beside": ([VALUE], [pipe("none"), pipe("score", SCORE)]),
     "alone": ([VALUE], [pipe("none"), pipe("other")]),
     "replayed": ([VALUE], [pipe("score", SCORE)]),
+    "several": (
+        [b'{"score": 7, "user": {"country": "DE"}, "tags": [%b]}' % b",".join([b'"x"'] * 10_000)],
+        [
+            pipe("country", COUNTRY, match={"data": {"score": [7]}}),
+            pipe("other", SCORE, match={"type": ["other"]}),
+            pipe("tags", {"field": "data.tags", "kind": "categories"}, SCORE),
+            pipe("none", match={"data": {"user": {"country": ["DE"]}}}),
+            pipe("again", COUNTRY, {"field": "data.gone", "kind": "categories"}),
+        ],
+    ),
 }
 """The data of the events of each source, and its pipes."""
 
@@ -139,6 +149,26 @@ def test_a_pipe_without_watches_has_the_headers_that_it_had(routed: dict[str, li
     assert h.WATCHED not in named[b"none"]
     assert named[b"score"] == named[b"none"] | {h.WATCHED}
     assert [{key for key, _ in each.headers} for each in routed["alone"]] == [named[b"none"]] * 2
+
+
+def texts(record: Record) -> dict[str, str]:
+    """The headers of a record."""
+    return {key: value.decode() for key, value in record.headers if isinstance(value, bytes)}
+
+
+def test_each_of_several_pipes_has_the_values_of_its_own_fields(routed: dict[str, list[Record]]) -> None:
+    heads = [texts(each) for each in routed["several"]]
+    seen = {
+        each[h.PIPE]: {found["field"]: found["values"] for found in json.loads(each.get(h.WATCHED, "[]"))}
+        for each in heads
+    }
+    assert seen == {
+        "country": {"data.user.country": ['"DE']},
+        "tags": {"data.tags": ['"x'] * MOST_VALUES, "data.score": ["7"]},
+        "none": {},
+        "again": {"data.user.country": ['"DE'], "data.gone": []},
+    }
+    assert [h.WATCHED in each for each in heads] == [each[h.PIPE] != "none" for each in heads]
 
 
 def test_only_what_is_watched_reaches_python(spark: SparkSession) -> None:

@@ -5,7 +5,9 @@ from typing import Any
 
 from shared.contracts.documents import Pipe, TenantName
 from shared.contracts.headers import attribute_header
-from shared.contracts.patterns import DATA, Condition, Matcher, compile_pattern
+from shared.contracts.matchers import Matcher, as_double
+from shared.contracts.matching_steps import Comparing, comparing, steps_per_byte
+from shared.contracts.patterns import DATA, Condition, compile_pattern
 from shared.contracts.watches import check_watches, watched_names
 from shared.matching.sampling import threshold
 
@@ -41,14 +43,17 @@ def source_row(source: TenantName, pipes: Iterable[Pipe], now_ms: int) -> Row:
         for pipe in pipes
         for conditions in compile_pattern(pipe.match)
     ]
+    watches = [_watched(pipe, data) for pipe in pipes if pipe.watch] or None
     names = [attribute_header(path[0]) for path in attributes.paths]
-    watches = [_watched(pipe) for pipe in pipes if pipe.watch] or None
-    return *source, names, [list(path) for path in data.paths], alternatives, watches
+    costs = (Comparing(*condition[2:]) for *_, on_data in alternatives for condition in on_data)
+    per_byte = steps_per_byte(data.paths, costs)
+    return *source, names, [list(path) for path in data.paths], alternatives, watches, per_byte
 
 
-def _watched(pipe: Pipe) -> Row:
+def _watched(pipe: Pipe, data: "PathSlots") -> Row:
     check_watches(pipe.watch, pipe.masks)
-    return pipe.name, [(watch.field, watch.kind, list(watched_names(watch.field))) for watch in pipe.watch]
+    fields = [(each.field, each.kind, data.of(watched_names(each.field))) for each in pipe.watch]
+    return pipe.name, fields
 
 
 class PathSlots:
@@ -67,9 +72,17 @@ class PathSlots:
         return list(self._numbers)
 
 
-def _condition(condition: Condition, slot: int) -> tuple[int, list[Row]]:
-    return slot, [_matcher(matcher) for matcher in condition.matchers]
+def _condition(condition: Condition, slot: int) -> Row:
+    return slot, [_matcher(matcher) for matcher in condition.matchers], *comparing(condition.matchers)
 
 
 def _matcher(matcher: Matcher) -> Row:
-    return matcher.op, list(matcher.values), matcher.negate, matcher.low, matcher.high
+    return matcher.op, list(matcher.values), _numbers(matcher), matcher.negate, matcher.low, matcher.high
+
+
+def _numbers(matcher: Matcher) -> list[float]:
+    """The listed numbers as doubles; Spark finds a zero of either sign by that sign only."""
+    if matcher.op != "equals":
+        return []
+    found = [number for number in map(as_double, matcher.values) if number is not None]
+    return [*found, -0.0] if 0.0 in found else found

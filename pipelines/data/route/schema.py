@@ -4,22 +4,26 @@ from typing import Final
 
 from shared.contracts import headers as h
 
-_MATCHER: Final = "struct<op:string,values:array<string>,negate:boolean,low:double,high:double>"
-_CONDITION: Final = f"struct<slot:int,matchers:array<{_MATCHER}>>"
+_MATCHER: Final = (
+    "struct<op:string,values:array<string>,numbers:array<double>,negate:boolean,low:double,high:double>"
+)
+_CONDITION: Final = f"struct<slot:int,matchers:array<{_MATCHER}>,per_value:bigint,per_character:bigint>"
 _ALTERNATIVE: Final = (
     f"struct<pipe:string,threshold:int,attributes:array<{_CONDITION}>,data:array<{_CONDITION}>>"
 )
 
-_FIELD: Final = "struct<field:string,kind:string,path:array<string>>"
+_FIELD: Final = "struct<field:string,kind:string,slot:int>"
 _WATCH: Final = f"struct<pipe:string,fields:array<{_FIELD}>>"
 
 SOURCE_ROW: Final = (
     "pipes_tenant string, pipes_source string, attribute_headers array<string>, "
-    f"data_paths array<array<string>>, alternatives array<{_ALTERNATIVE}>, watches array<{_WATCH}>"
+    f"data_paths array<array<string>>, alternatives array<{_ALTERNATIVE}>, watches array<{_WATCH}>, "
+    "steps_per_byte bigint"
 )
-"""`slot` of a condition on an attribute counts in `attribute_headers`, of one on data in `data_paths`, so
-that each distinct path of an event is read once, however many pipes use it. `watches` is null where no pipe
-of the source watches a field."""
+"""`slot` of a condition on an attribute counts in `attribute_headers`, of a condition on data and of a
+watched field in `data_paths`, so that each distinct path of an event is read once, however many pipes use it.
+`watches` is null where no pipe of the source watches a field. Steps are those of
+`shared.contracts.matching_steps`."""
 
 REQUIRED_HEADERS: Final = (
     h.SOURCE,

@@ -8,9 +8,12 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
-from pipelines.data.route import matching, watching
+from pipelines.data.route import event_values
+from pipelines.data.route.matched_pipes import matched_pipes
+from pipelines.data.route.matching_steps import may_be_costly
 from pipelines.data.route.schema import REQUIRED_HEADERS
 from shared.contracts import headers as h
+from shared.contracts.matching_steps import TOO_COSTLY
 from shared.contracts.topics import Topic
 from shared.matching.sampling import SAMPLE_BUCKETS
 from shared.spark.columns import (
@@ -58,28 +61,23 @@ def _records(events: DataFrame) -> DataFrame:
 
 def _routed(joined: DataFrame) -> DataFrame:
     """A row for each pipe that matches; one without a pipe if none does or the record is faulty."""
-    pipes = fn.when(fn.col("fault").isNull(), _pipes())
-    record = ("topic", "partition", "offset", "value", "headers", "id", "source", "tenant", "fault")
-    watched = watching.watched_values(fn.col("value").cast("string"), fn.col("watches")).alias("watched")
-    values = matching.attribute_values(fn.col("headers"), fn.col("names"), fn.col("attribute_headers"))
+    record = ("topic", "partition", "offset", "value", "headers", "id", "source", "tenant")
+    values = event_values.attribute_values(fn.col("headers"), fn.col("names"), fn.col("attribute_headers"))
+    found, pipes = fn.col("found"), fn.col("found.pipes")
+    too_costly = fn.when(found.isNotNull() & pipes.isNull(), fn.lit(TOO_COSTLY))
     return (
         joined.withColumn("bucket", fn.pmod(fn.xxhash64("id"), fn.lit(SAMPLE_BUCKETS)))
         .withColumn("values", values)
-        .select(*record, pipes.alias("pipes"), watched)
-        .select(*record, "pipes", "watched", fn.explode_outer("pipes").alias("pipe"))
+        .withColumn("costly", may_be_costly(fn.col("value"), fn.col("steps_per_byte")))
+        .select(*record, "fault", fn.when(fn.col("fault").isNull(), matched_pipes()).alias("found"))
+        .select(
+            *record,
+            fn.coalesce("fault", too_costly).alias("fault"),
+            pipes.alias("pipes"),
+            found["watched"].alias("watched"),
+            fn.posexplode_outer(pipes).alias("at", "pipe"),
+        )
     )
-
-
-def _pipes() -> Column:
-    """Names of the pipes that a joined row matches.
-
-    `bucket` and `values` are separate columns because they need no lambda: inside one Spark would interpret
-    them. They are used twice here, so that the optimizer does not inline them.
-    """
-    left = matching.open_alternatives(fn.col("alternatives"), fn.col("bucket"), fn.col("values"))
-    data = matching.data_values(fn.col("value").cast("string"), fn.col("data_paths"))
-    by_data = matching.computed_once(left, lambda alternatives: matching.matching_pipes(alternatives, data))
-    return fn.when(fn.size("data_paths") > 0, by_data).otherwise(fn.array_distinct(left["pipe"]))
 
 
 def _written(routed: DataFrame) -> DataFrame:
@@ -111,7 +109,7 @@ def outbound_headers() -> Column:
     heads = fn.when(fn.size("pipes") > 1, fn.concat("headers", fn.array(*added, several))).otherwise(
         fn.concat("headers", fn.array(*added))
     )
-    seen = fn.try_element_at("watched", fn.col("pipe"))
+    seen = fn.get("watched", fn.col("at"))
     return fn.when(seen.isNull(), heads).otherwise(fn.concat(heads, fn.array(text_header(h.WATCHED, seen))))
 
 

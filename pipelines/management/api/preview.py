@@ -18,20 +18,18 @@ from shared.contracts.expressions import ExpressionError
 from shared.contracts.headers import attribute_header
 from shared.contracts.masks import MaskError
 from shared.contracts.matchers import STRING_TAG, PatternError
+from shared.contracts.matching_steps import MATCHING_COMPARISONS
 from shared.contracts.patterns import compile_pattern
 from shared.documents.options import summary
-from shared.matching.evaluator import Unmet, first_unmet
+from shared.matching.evaluator import TooManyComparisonsError, Unmet, first_unmet
 from shared.matching.event_values import EventValues
 from shared.matching.sampling import SAMPLE_BUCKETS, bucket, threshold
 from shared.transformation.event_content import EventContent, structured
 from shared.transformation.pipe_transform import PipeTransform, TransformError, transform_of
-from shared.transformation.step_budget import StepBudget, TooManyStepsError
 
-COMPARED: Final = 50_000_000
-"""Characters that one pipe's pattern may compare."""
-
-_FAILURES: Final = (TooManyStepsError, PatternError, MaskError, ExpressionError, TransformError)
+_FAILURES: Final = (TooManyComparisonsError, PatternError, MaskError, ExpressionError, TransformError)
 _EXAMPLE_KEY: Final = b"an example: the tenant's own key is transmit's alone"
+_FIX_MATCH: Final = "make the pattern simpler, or send fewer values in the fields that it looks at"
 _FIX_MASKS: Final = "correct the masks, or let the pattern leave such events out"
 _SHOWN: Final = 10
 _SHOWN_CHARACTERS: Final = 200
@@ -75,7 +73,7 @@ def preview(pipe: Pipe, event: PreviewEvent, destination: Destination | None, no
     """
     answer = _nothing(pipe, event, destination, now_ms)
     try:
-        unmet = first_unmet(compile_pattern(pipe.match), event.values, StepBudget(COMPARED).spend)
+        unmet = first_unmet(compile_pattern(pipe.match), event.values)
         answer = replace(answer, matches=unmet is None)
         if unmet is not None:
             return replace(answer, unmet=_shown(unmet))
@@ -92,8 +90,12 @@ def preview(pipe: Pipe, event: PreviewEvent, destination: Destination | None, no
 def _place(error: Exception) -> tuple[str, str, str]:
     """The pointer to what of the pipe failed, why, and the fix."""
     match error:
-        case TooManyStepsError():
-            return "/match", f"compares more than {COMPARED:,} characters", "make the pattern simpler"
+        case TooManyComparisonsError():
+            return (
+                "/match",
+                f"takes more than {MATCHING_COMPARISONS:,} comparisons with this event",
+                _FIX_MATCH,
+            )
         case PatternError():
             return "/match", str(error), "correct the pattern"
         case MaskError():

@@ -204,3 +204,14 @@ def test_more_than_it_computes_at_once_is_put_off_and_holds_nothing_else_up(
     assert {each.status for each in answers} <= {200, 429}
     assert 200 in {each.status for each in answers}
     assert all(each.headers["retry-after"] == "1" for each in answers if each.status == 429)
+
+
+def test_an_event_that_takes_too_many_comparisons_is_not_decided(api: ApiProcess, viewer: str) -> None:
+    """Route would put it into quarantine."""
+    match = {"data": {"x": [{"prefix": [str(number) for number in range(2_000)]}]}}
+    item = one(api, viewer, body(json.dumps({"x": ["1"] * 501}), pipe=pipe("new", match=match)))
+    assert (item["matches"], item["leaves"], item["event"]) == (None, False, None)
+    (error,) = item["problem"]["errors"]
+    assert (error["pointer"], "1,000,000 comparisons" in error["detail"]) == ("/match", True), error
+    item = one(api, viewer, body(json.dumps({"x": ["1"] * 499}), pipe=pipe("new", match=match)))
+    assert (item["matches"], item["leaves"]) == (True, True)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.contracts.matchers import MAX_STARS, MAX_WILDCARD_CHARACTERS
+from shared.contracts.matching_steps import PLAIN_A_COMPARISON
 from shared.contracts.patterns import (
     MAX_ALTERNATIVES,
     MAX_CONDITIONS,
@@ -123,7 +124,14 @@ def test_comparisons_of_a_pattern_are_the_operands_of_all_its_alternatives(patte
 
 def _operands(matcher: Matcher) -> int:
     plain = matcher.op == "equals" and not matcher.negate
-    return 1 if plain else max(1, len(matcher.values))
+    return -(-len(matcher.values) // PLAIN_A_COMPARISON) if plain else max(1, len(matcher.values))
+
+
+@pytest.mark.parametrize(("values", "count"), [(1, 1), (10, 1), (11, 2), (10_000, 1_000)])
+def test_ten_plain_values_of_a_field_are_one_comparison(values: int, count: int) -> None:
+    leaf = [*range(values)]
+    assert comparisons({"data": {"a": leaf}}) == count
+    assert comparisons({"data": {"a": leaf, "$or": [{"b": [{"prefix": "x"}]}, {"c": [1]}]}}) == 2 * count + 2
 
 
 @pytest.mark.parametrize("text", ["*a" * (MAX_STARS + 1), "a" * (MAX_WILDCARD_CHARACTERS + 1)])

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from shared.contracts.documents import Contact, Destination, Document, Pipe, Source
-from shared.contracts.tenant_limits import UNCOUNTED_KEYS, TenantFullError, TenantLimits
+from shared.contracts.tenant_limits import UNCOUNTED_KEYS, WATCHED, TenantFullError, TenantLimits
+from shared.contracts.watches import Watch
 
 FEW = TenantLimits(documents=2, bytes=1_000)
 FEW_CONTACTS = TenantLimits(contacts=2)
@@ -105,9 +106,40 @@ def test_pipes_that_compare_an_event_too_often_are_refused() -> None:
     limits = TenantLimits(comparisons=7)
     limits.check([], piped(SIX, {"type": ["x"]}))
     limits.check(piped(SIX, SIX, SIX), piped(SIX, SIX))
-    said = "would have 8 comparisons in its pipes' patterns, and may have 7; .* HIFI_TENANT_COMPARISONS"
+    said = (
+        "would have 8 comparisons in its pipes' patterns and watches, "
+        "and may have 7; .* HIFI_TENANT_COMPARISONS"
+    )
     with pytest.raises(TenantFullError, match=said):
         limits.check(piped(SIX), piped(SIX, {"type": ["x"], "id": ["y"]}))
+
+
+def watching(count: int, fields: int = 1) -> list[Document]:
+    watch = [Watch(field=f"data.f{number}", kind="categories") for number in range(fields)]
+    return [
+        Pipe(name=f"p{number}", tenant="t", source="s", destination=f"d{number}", watch=watch)
+        for number in range(count)
+    ]
+
+
+def test_watched_fields_count_as_comparisons() -> None:
+    limits = TenantLimits(comparisons=6 * WATCHED)
+    limits.check([], watching(2, 3))
+    limits.check(watching(3, 3), watching(3, 3))
+    said = (
+        "would have 70 comparisons in its pipes' patterns and watches, "
+        "and may have 60; .* HIFI_TENANT_COMPARISONS"
+    )
+    with pytest.raises(TenantFullError, match=said):
+        limits.check(watching(2, 3), [*watching(2, 3), *piped({"type": ["x"] * 100})])
+
+
+@pytest.mark.parametrize("fields", [1, 5])
+def test_twenty_thousand_watching_pipes_of_one_tenant_are_refused(fields: int) -> None:
+    limits = TenantLimits(copies=20_000)
+    limits.check([], watching(1_000, fields))
+    with pytest.raises(TenantFullError, match="HIFI_TENANT_COMPARISONS"):
+        limits.check([], watching(20_000, fields))
 
 
 def test_ten_thousand_pipes_of_one_tenant_fit() -> None:

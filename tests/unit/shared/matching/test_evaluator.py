@@ -7,19 +7,13 @@ from hypothesis import given
 from moto.events.models import EventPattern
 
 from shared.contracts.patterns import compile_pattern
-from shared.matching.evaluator import Unmet, first_unmet
+from shared.matching.evaluator import TooManyComparisonsError, Unmet, first_unmet
 from shared.matching.event_values import EventValues
-from shared.transformation.step_budget import StepBudget, TooManyStepsError
 from tests.spark.patterns import Case, cases, data_text
 
-_PLENTY = 10**9
 
-
-def unmet(
-    pattern: dict[str, Any], data: bytes | None, *, work: int = _PLENTY, **attributes: str
-) -> Unmet | None:
-    values = EventValues({"type": "t", **attributes}, data)
-    return first_unmet(compile_pattern(pattern), values, StepBudget(work).spend)
+def unmet(pattern: dict[str, Any], data: bytes | None, **attributes: str) -> Unmet | None:
+    return first_unmet(compile_pattern(pattern), EventValues({"type": "t", **attributes}, data))
 
 
 @given(case=cases())
@@ -50,7 +44,43 @@ def test_data_that_is_no_object_has_no_values(data: bytes | None) -> None:
     assert unmet({"data": {"a": [1]}}, data) is not None
 
 
-def test_a_pattern_that_compares_too_much_is_stopped() -> None:
-    pattern = {"data": {"text": [{"wildcard": ["*a*b", "*c*d"]}]}}
-    with pytest.raises(TooManyStepsError):
-        unmet(pattern, b'{"text": "%b"}' % (b"a" * 1_000), work=1_500)
+WILDCARDS = [{"wildcard": [f"*{number}*b" for number in range(400)]}]
+LONG = b'{"text": "%b"}' % (b"a" * 300_000)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "data"),
+    [
+        ({"text": WILDCARDS}, LONG),
+        (
+            {"list": [{"prefix": [str(number) for number in range(2_000)]}]},
+            b'{"list": [%b1]}' % (b"0," * 600),
+        ),
+        (
+            {f"n{number}": [1] for number in range(2_000)},
+            b'{%b"x": 1}' % b"".join(b'"%d": 1,' % n for n in range(6_000)),
+        ),
+    ],
+    ids=["long texts", "many values", "many members on the way"],
+)
+def test_an_event_that_would_take_too_many_comparisons_is_refused(
+    pattern: dict[str, Any], data: bytes
+) -> None:
+    with pytest.raises(TooManyComparisonsError):
+        unmet({"data": pattern}, data)
+    assert unmet({"data": pattern}, b'{"other": %b}' % data) is not None
+
+
+def test_only_alternatives_that_the_attributes_leave_are_compared_with_the_data() -> None:
+    pattern = {"data": {"text": WILDCARDS}, "type": ["x"]}
+    found = unmet(pattern, LONG)
+    assert found is not None
+    assert found.condition.path == ("type",)
+    with pytest.raises(TooManyComparisonsError):
+        unmet(pattern, LONG, type="x")
+
+
+def test_a_pattern_that_compares_an_attribute_too_often_is_stopped() -> None:
+    texts = [f"*{number}*b" for number in range(25_000)]
+    with pytest.raises(TooManyComparisonsError):
+        unmet({"subject": [{"wildcard": texts}]}, None, subject="a" * 4_096)

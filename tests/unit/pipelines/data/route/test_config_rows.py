@@ -6,6 +6,7 @@ from typing import Any
 from pipelines.data.route.config_rows import Row, valid_pipes
 from pipelines.data.route.kept_rows import KeptRows
 from shared.contracts.documents import Pipe, Ramp
+from shared.contracts.watches import Watch
 
 
 def pipe(name: str = "p", **fields: Any) -> Pipe:
@@ -24,6 +25,14 @@ def test_each_source_has_one_row_with_every_place_once() -> None:
         ("acme", "web", [], []),
     ]
     assert [alternative[0] for alternative in found[0][4]] == ["a", "b"]
+
+
+def test_a_watched_field_has_the_place_of_a_condition_on_it() -> None:
+    watch = [Watch(field=f"data.{name}", kind="categories") for name in ("l.m", "n")]
+    (row,) = rows(pipe("a", match={"data": {"k": [1], "l": {"m": [2]}}}), pipe("b", watch=watch))
+
+    assert row[3] == [["k"], ["l", "m"], ["n"]]
+    assert row[5] == [("b", [("data.l.m", "categories", 1), ("data.n", "categories", 2)])]
 
 
 def test_content_type_is_looked_for_where_the_envelope_puts_it() -> None:
