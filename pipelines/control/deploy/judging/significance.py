@@ -63,30 +63,35 @@ def _tail(terms: Iterable[float], *, falling: bool) -> float:
 
 
 def _arrangements(first: int, second: int) -> list[int]:
-    """By wins of the first over the second, in how many orders of all of them these come about."""
-    rows = [[1] for _ in range(second + 1)]
-    for n in range(1, first + 1):
-        row = [[1]]
-        for m in range(1, second + 1):
-            # The greatest of all is of the first, and beats each of the second, or of the second.
-            row.append(_added([0] * m + rows[m], row[m - 1]))
-        rows = row
-        assert sum(rows[second]) == comb(n + second, n)
-    return rows[second]
+    """By wins of the first over the second, in how many orders of all of them these come about.
+
+    The coefficients of a Gaussian binomial, which is such a polynomial after each turn of the loop.
+    """
+    found = [1] + [0] * (first * second)
+    for number in range(1, first + 1):
+        _multiply(found, second + number)
+        _divide(found, number)
+    assert sum(found) == comb(first + second, first)
+    return found
 
 
 def _orders(of: int) -> list[int]:
     """By pairs that are in order, in how many permutations there are so many."""
-    found = [1]
-    for n in range(1, of):
-        following = [0] * (len(found) + n)
-        for at, count in enumerate(found):
-            for more in range(n + 1):
-                following[at + more] += count
-        found = following
+    found = [1] + [0] * comb(of, 2)
+    for number in range(1, of + 1):
+        _multiply(found, number)
+        _divide(found, 1)
+    assert sum(found) == factorial(of)
     return found
 
 
-def _added(some: Sequence[int], others: Sequence[int]) -> list[int]:
-    longest = max(len(some), len(others))
-    return [sum(each[at] for each in (some, others) if at < len(each)) for at in range(longest)]
+def _multiply(polynomial: list[int], power: int) -> None:
+    """By (1 - x^power), without the terms for which the list has no room."""
+    for at in range(len(polynomial) - 1, power - 1, -1):
+        polynomial[at] -= polynomial[at - power]
+
+
+def _divide(polynomial: list[int], power: int) -> None:
+    """By (1 - x^power)."""
+    for at in range(power, len(polynomial)):
+        polynomial[at] += polynomial[at - power]
