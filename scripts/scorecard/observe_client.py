@@ -9,6 +9,7 @@ import httpx
 import msgspec
 
 from scripts.local.side import NoSideError, Side
+from shared.runtime.authorities import authorities
 from shared.runtime.errors import OperatorError
 
 T = TypeVar("T")
@@ -44,7 +45,7 @@ def query_observe(url: str, path: str, kind: type[T], **query: str | int) -> T:
         ObserveError: if there is no response, or a refusal.
     """
     try:
-        reply = httpx.get(f"{url}{path}", params=query, timeout=_SECONDS)
+        reply = httpx.get(f"{url}{path}", params=query, timeout=_SECONDS, verify=authorities(url))
     except httpx.HTTPError as error:
         raise ObserveError(f"observe does not answer at {url}: {error}; `hifi doctor` says why") from error
     if reply.status_code != httpx.codes.OK:

@@ -17,6 +17,7 @@ from scripts.local.process_marks import PROGRAM, side_processes
 from scripts.local.processes.programs import SERVICES
 from scripts.local.twins.place import Twins
 from shared.contracts.scorecard import MinuteCard
+from shared.runtime.authorities import authorities
 from tests.harness.command_line import HIFI
 from tests.harness.live_processes import LiveProcesses
 from tests.harness.twins_ports import TWINS_PORTS
@@ -91,7 +92,7 @@ class LiveTwins(LiveProcesses):
     def minutes(self, side: str, tenant: str) -> list[MinuteCard]:
         """Minutes of a tenant, as a side's own observe has them."""
         url = f"{self.twins.side(side).observe_url}/v1/minutes"
-        reply = httpx.get(url, params={"tenant": tenant}, timeout=30)
+        reply = httpx.get(url, params={"tenant": tenant}, timeout=30, verify=authorities(url))
         return msgspec.json.decode(reply.raise_for_status().content, type=list[MinuteCard])
 
     def minutes_of_both(self, tenant: str) -> list[MinuteCard]:

@@ -7,6 +7,7 @@ import httpx
 
 from pipelines.control.deploy.backend import BackendError, RefusedError
 from scripts.local.side import Side
+from shared.runtime.authorities import authorities
 
 _SECONDS: Final = 5.0
 
@@ -16,7 +17,8 @@ def observe_of(side: Side) -> Callable[[str], bytes]:
 
     def ask(path: str) -> bytes:
         try:
-            answer = httpx.get(f"{side.observe_url}{path}", timeout=_SECONDS)
+            url = f"{side.observe_url}{path}"
+            answer = httpx.get(url, timeout=_SECONDS, verify=authorities(url), trust_env=False)
             if answer.status_code == httpx.codes.BAD_REQUEST:
                 raise RefusedError(f"observe of {side.name} refuses {path}: {answer.text[:200]}")
             return answer.raise_for_status().content
