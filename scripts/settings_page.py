@@ -45,7 +45,7 @@ _SECTIONS: Final[Mapping[str, type[BaseSettings]]] = {
     "Those of them that use its brokers: all but the console": SideSettings,
     "Spark's nodes: ingest, route, transmit, audit": SparkSettings,
     "Processes that read or write documents": DocumentsSettings,
-    "HTTP servers": BodySettings,
+    "HTTP servers: API, console and observe (collect has its own)": BodySettings,
     "transmit": TransmitSettings,
     "retry": RetrySettings,
     "audit": AuditSettings,

@@ -24,7 +24,11 @@ BUDGET_MINUTES: Final = DAY_MINUTES * BUDGET_SHARE
 
 
 class Counts(Struct, kw_only=True, frozen=True):
-    """Counts that can be added over tenants and minutes. A new count is a line here."""
+    """Counts that can be added over tenants and minutes.
+
+    A new count is a line here, and one in each of the two functions of `minute_cards` that say how it is
+    counted and what becomes of it when events are processed again.
+    """
 
     collected: int = 0
     late: int = 0

@@ -53,7 +53,9 @@ TALLIED = (
 REPLICAS = 3
 MIN_IN_SYNC_REPLICAS = 2
 
-_REPLAYABLE = timedelta(days=3)  # enough to replay after a rollback
+REPLAYABLE = timedelta(days=3)
+"""Retention of the busy topics: enough to replay after a rollback."""
+
 KEPT = timedelta(days=14)
 """How long dead letters can be replayed, events wait for a try, and records of the meter are kept."""
 
@@ -104,8 +106,8 @@ def topic_specs(partitions: int) -> tuple[TopicSpec, ...]:
         TopicSpec(name=Topic.CONFIG, partitions=1, retention=None),
         TopicSpec(name=Topic.HEARTBEATS, partitions=1, retention=_SHORT),
         TopicSpec(name=Topic.KEY_USAGE, partitions=1, retention=_SHORT),
-        *(TopicSpec(name=name, partitions=partitions, retention=_REPLAYABLE) for name in busy),
-        *(TopicSpec(name=name, partitions=1, retention=_REPLAYABLE) for name in quiet),
+        *(TopicSpec(name=name, partitions=partitions, retention=REPLAYABLE) for name in busy),
+        *(TopicSpec(name=name, partitions=1, retention=REPLAYABLE) for name in quiet),
         *(TopicSpec(name=name, partitions=1, retention=KEPT) for name in kept),
         TopicSpec(name=Topic.REPLAYED, partitions=1, retention=_REPLAYS_KEPT),
     )

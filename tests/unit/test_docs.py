@@ -28,7 +28,8 @@ from shared.runtime.settings import SideSettings
 pytestmark = pytest.mark.unit
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / ".github").rglob("*.md")])
+FOLDERS = [ROOT / name for name in ("docs", "infra", ".github")]
+PAGES = sorted([*ROOT.glob("*.md"), *(page for folder in FOLDERS for page in folder.rglob("*.md"))])
 SHARED = SideSettings.model_fields
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 

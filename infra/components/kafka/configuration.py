@@ -4,7 +4,7 @@ import re
 from datetime import timedelta
 
 from shared.contracts.limits import MAX_RECORD_BYTES
-from shared.contracts.topics import COMMITS_KEPT, MIN_IN_SYNC_REPLICAS, REPLICAS
+from shared.contracts.topics import COMMITS_KEPT, MIN_IN_SYNC_REPLICAS, REPLAYABLE, REPLICAS
 
 # hifi creates its topics with settings of their own; these are the defaults behind them.
 PROPERTIES: dict[str, str | int] = {
@@ -22,7 +22,7 @@ PROPERTIES: dict[str, str | int] = {
     # The producers compress with lz4; compressing again in the broker would only cost CPU.
     "compression.type": "producer",
     # A topic without a retention of its own keeps three days, as the busy ones do, instead of Kafka's seven.
-    "log.retention.hours": 72,
+    "log.retention.hours": REPLAYABLE // timedelta(hours=1),
     # Committed offsets must outlast the records of a side that is parked.
     "offsets.retention.minutes": COMMITS_KEPT // timedelta(minutes=1),
 }

@@ -56,7 +56,9 @@ class ApiSettings(DocumentsSettings, BodySettings):
     )
     tenant_contacts: int = Field(TENANT_CONTACTS, ge=1, description="Most contacts of one tenant.")
     tenant_secrets: int = Field(
-        TENANT_SECRETS, ge=1, description="Most secrets that one tenant's documents name, each counted once."
+        TENANT_SECRETS,
+        ge=1,
+        description="Most secrets that one tenant's destinations and masks need, each counted once.",
     )
     tenant_copies: int = Field(
         TENANT_COPIES, ge=1, description="Most pipes of one source with the same match: copies of one event."
@@ -86,12 +88,7 @@ class ApiSettings(DocumentsSettings, BodySettings):
     def tenant_limits(self) -> TenantLimits:
         """How much one tenant may configure."""
         return TenantLimits(
-            documents=self.tenant_documents,
-            bytes=self.tenant_bytes,
-            comparisons=self.tenant_comparisons,
-            contacts=self.tenant_contacts,
-            secrets=self.tenant_secrets,
-            copies=self.tenant_copies,
+            **{name: getattr(self, f"tenant_{name}") for name in TenantLimits.__struct_fields__}
         )
 
     @field_validator("oidc_issuer")

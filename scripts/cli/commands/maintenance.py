@@ -21,7 +21,7 @@ GROUP = typer.Typer(no_args_is_help=True)
 
 @GROUP.callback()
 def maintenance() -> None:
-    """Say that brokers or machines of the side are being patched, so that releases and ramps wait.
+    """Say that brokers or machines of the side are being patched, so that releases and rollouts wait.
 
     `hifi scale` adds workers meanwhile, and drains some only with --force; KEDA and the Cluster Autoscaler
     act at once.

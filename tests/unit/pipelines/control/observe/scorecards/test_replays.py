@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.control.observe.ledger.minute_sums import MinuteState
-from pipelines.control.observe.scorecards.minute_cards import minute_card
+from pipelines.control.observe.scorecards.minute_cards import minute_card, with_replay
 from pipelines.control.observe.verdicts.verdicts import ReadProgress
+from shared.contracts.counts import Counts
 from shared.contracts.ledger import Stage
 from tests.unit.pipelines.control.observe.judged import applied, card_of, hop, ids, settled, wrong
 from tests.unit.pipelines.control.observe.world import LATER, MINUTE, TENANT, World, slow
@@ -114,3 +115,21 @@ def test_a_stored_minute_keeps_its_second_pass_and_one_of_before_has_none() -> N
     plain = applied(World().send(_IDS).ranges()).minutes[TENANT, MINUTE]
     assert plain.replay is None
     assert b"replay" not in msgspec.json.encode(plain.lines, enc_hook=str)
+
+
+def test_each_count_has_a_rule_for_a_minute_that_is_processed_again() -> None:
+    """By count, if some of the minute's events were processed again, and if all were."""
+    first, second, both, none = 1, 3, 4, 0
+    rules = {
+        **dict.fromkeys(("collected", "late", "good"), (first, first)),
+        **dict.fromkeys(("total", "delivered", "unmatched", "held_up"), (first, second)),
+        **dict.fromkeys(("customer_dead", "hifi_dead"), (first, second)),
+        **dict.fromkeys(("dead", "lost", "under_way", "waiting"), (both, second)),
+        **dict.fromkeys(("again", "doubled", "quarantined"), (both, both)),
+        "in_time": (first, none),
+        "replayed": (second, second),
+    }
+    names = Counts().by_name()
+    passes = [Counts(**dict.fromkeys(names, count)) for count in (first, second)]
+    some, whole = (with_replay(*passes, whole=each).by_name() for each in (False, True))
+    assert {name: (some[name], whole[name]) for name in names} == rules
