@@ -40,7 +40,7 @@ def _values() -> Column:
 
     def read(top: Column) -> Column:
         costly = fn.col("costly") & matching_steps.costly_to_read(top, paths, value)
-        return fn.when(costly, fn.lit(None)).otherwise(fn.transform(paths, lambda path: leaves(top, path)))
+        return fn.when(~costly, fn.transform(paths, lambda path: leaves(top, path)))
 
     return computed_once(members(value.cast("string")), read)
 
@@ -51,9 +51,12 @@ def _by_values(left: Column, values: Column) -> Column:
         matching.pipes_of(matching.met_by_data(left, values)),
         lambda names: _found(names, watching.watched_values(names, fn.col("watches"), values)),
     )
-    return fn.when(costly, _found(fn.lit(None))).otherwise(pipes)
+    return fn.when(costly, _found(_none())).otherwise(pipes)
 
 
 def _found(pipes: Column, watched: Column | None = None) -> Column:
-    seen = fn.lit(None) if watched is None else watched
-    return fn.struct(pipes.cast("array<string>").alias("pipes"), seen.cast("array<string>").alias("watched"))
+    return fn.struct(pipes.alias("pipes"), (_none() if watched is None else watched).alias("watched"))
+
+
+def _none() -> Column:
+    return fn.lit(None).cast("array<string>")

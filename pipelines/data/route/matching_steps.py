@@ -18,8 +18,8 @@ from shared.contracts.matching_steps import COPIED_BYTES, MATCHING_STEPS, PASSED
 
 
 def may_be_costly(value: Column, steps_per_byte: Column) -> Column:
-    """Whether an event of this size may take too many steps."""
-    return fn.octet_length(value) * steps_per_byte > MATCHING_STEPS
+    """Whether an event of this size may take too many steps; one without data does not."""
+    return fn.coalesce(fn.octet_length(value) * steps_per_byte > MATCHING_STEPS, fn.lit(False))
 
 
 def costly_to_read(top: Column, paths: Column, value: Column) -> Column:
