@@ -1,14 +1,14 @@
 """The proxy before a simulated S3 delays, counts and refuses, and otherwise changes nothing."""
 
-import threading
 import time
 from collections.abc import Iterator
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 
 from scripts.experiments.checkpoints.slow_s3 import kind_of, slow_s3
+from tests.harness.http_server import QuietHandler, http_served
 from tests.harness.service_process import request
 
 
@@ -16,7 +16,7 @@ from tests.harness.service_process import request
 def backend() -> Iterator[int]:
     """A server that answers with what it was sent; its port."""
 
-    class Echo(BaseHTTPRequestHandler):
+    class Echo(QuietHandler, BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_PUT(self) -> None:
@@ -32,14 +32,8 @@ def backend() -> Iterator[int]:
             self.send_header("Content-Length", "17")
             self.end_headers()
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 -- the base class names it
-            """Silent."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Echo)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield server.server_address[1]
-    server.shutdown()
-    server.server_close()
+    with http_served(Echo) as url:
+        yield int(url.rpartition(":")[2])
 
 
 @pytest.mark.parametrize(
