@@ -34,7 +34,7 @@ def test_key_set_sees_no_match_across_two_neighbours(monkeypatch: pytest.MonkeyP
 
 def test_key_set_takes_little_memory() -> None:
     source = random.Random(1)
-    made = [source.randbytes(16) for _ in range(250_000)]
+    made = [source.randbytes(16) for _ in range(150_000)]
     tracemalloc.start()
     found = KeySet()
     for key in made:
