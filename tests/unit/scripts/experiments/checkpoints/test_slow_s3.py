@@ -53,11 +53,11 @@ def test_a_request_has_the_kind_of_s3s_price_list(
 
 
 def test_requests_arrive_whole_later_and_are_counted(backend: int) -> None:
-    with slow_s3(backend, 0.2) as proxy:
+    with slow_s3(backend, 0.1) as proxy:
         port = int(proxy.url.rpartition(":")[2])
         began = time.monotonic()
         answer = request(port, "PUT", "/b/k", b"body")
-        assert time.monotonic() - began >= 0.2
+        assert time.monotonic() - began >= 0.1
         assert (answer.status, answer.text, answer.headers["ETag"]) == (HTTPStatus.OK, "body", '"1"')
         assert request(port, "HEAD", "/b/k").headers["Content-Length"] == "17"
         assert proxy.counts() == {"PUT": 1, "HEAD": 1}
