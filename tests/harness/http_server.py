@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Final
 
 
 class QuietHandler(BaseHTTPRequestHandler):
@@ -21,13 +22,17 @@ class QuietHandler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
+_LOOK_SECONDS: Final = 0.02
+"""How long the end of a block waits for the server to end; by default half a second."""
+
+
 @contextmanager
 def http_served(
     handler: type[BaseHTTPRequestHandler], address: str = "127.0.0.1", port: int = 0
 ) -> Iterator[str]:
     """Serve until the block ends; yields the URL. Port 0 takes a free one."""
     server = ThreadingHTTPServer((address, port), handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(_LOOK_SECONDS,), daemon=True)
     thread.start()
     try:
         yield f"http://{address}:{server.server_address[1]}"

@@ -3,27 +3,37 @@
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from threading import Thread
+from typing import Any, Final
 
 import boto3
 from moto.core.base_backend import BackendDict
 from moto.core.model_instances import reset_model_data
-from moto.server import ThreadedMotoServer
+from moto.moto_server.werkzeug_app import (
+    DomainDispatcherApplication,
+    MotoRequestHandler,
+    create_backend_app,
+)
+from werkzeug.serving import make_server
 
 REGION = "eu-west-1"
+_LOOK_SECONDS: Final = 0.02
+"""How long the end of a block waits for the server to end; by default half a second."""
 
 
 @contextmanager
 def local_aws(port: int = 0) -> Iterator[str]:
     """Run the server until the block ends; yields its URL. The default is a free port."""
     logging.getLogger("werkzeug").setLevel(logging.WARNING)
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False)
-    server.start()
+    app = DomainDispatcherApplication(create_backend_app)
+    server = make_server("127.0.0.1", port, app, threaded=True, request_handler=MotoRequestHandler)
+    thread = Thread(target=server.serve_forever, args=(_LOOK_SECONDS,), daemon=True)
+    thread.start()
     try:
-        host, port = server.get_host_and_port()
-        yield f"http://{host}:{port}"
+        yield f"http://127.0.0.1:{server.server_port}"
     finally:
-        server.stop()
+        server.shutdown()
+        thread.join()
         BackendDict.reset()  # moto keeps its state in the process, not in the server
         reset_model_data()
 
