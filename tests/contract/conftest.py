@@ -114,8 +114,9 @@ def side_api(
         yield process
 
 
-@pytest.fixture(params=["moto", "DynamoDB Local"])
+@pytest.fixture(params=[pytest.param("moto", marks=pytest.mark.proof), "DynamoDB Local"])
 def url(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Of a table's service. In `make test` DynamoDB Local: moto copies a table for each write to it."""
     if request.param == "DynamoDB Local":
         yield request.getfixturevalue("dynamodb_local")
         return
