@@ -88,6 +88,10 @@ class ServiceProcess:
     program: ClassVar[str]
     """The name of its module, which has a `main`."""
 
+    times: ClassVar[Mapping[str, float]] = {}
+    """Shorter values of intervals that are no settings, for which tests would wait: constants by their full
+    names. Under coverage.py they are as always."""
+
     stop_seconds = 60
     """How long it may take from SIGTERM to its end."""
 
@@ -148,7 +152,7 @@ class ServiceProcess:
             with self.log.open("ab") as log:
                 command = [sys.executable, "-m", self.program]
                 return subprocess.Popen(command, env=self._environment, stdout=log, stderr=log)
-        return self._forked(partial(run_program, self.program))
+        return self._forked(partial(run_program, self.program, self.times))
 
     def _forked(self, run: Callable[[], object]) -> Running:
         imported = [kind.program for kind in ServiceProcess.__subclasses__()]
