@@ -133,7 +133,7 @@ def _scale_command(side: Side, workers: int) -> list[str]:
     return [*HIFI, "scale", "--workers", str(workers), "--data", str(side.root)]
 
 
-@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("by", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.proof)])
 def test_a_worker_that_is_being_drained_is_stopped_when_the_command_is_asked_to_end(
     side: Side, supervisor: Supervisor, register: ActivityRegister, by: signal.Signals
 ) -> None:
