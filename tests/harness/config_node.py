@@ -9,20 +9,24 @@ from shared.contracts.documents import Catalogue
 from shared.contracts.heartbeats import NODES
 from shared.kafka.config_topic import config_table
 from shared.kafka.global_table import GlobalTable
-from shared.kafka.heartbeat_writer import HeartbeatWriter
+from shared.kafka.heartbeat_writer import VALID_SECONDS, HeartbeatWriter
 from shared.runtime.clock import wall_clock
 
 
 class ConfigNode:
     """A node with a table of the documents; `held` keeps it from using more."""
 
-    def __init__(self, bootstrap: str, instance: str, node: str = "transmit") -> None:
+    def __init__(
+        self, bootstrap: str, instance: str, node: str = "transmit", valid_seconds: float = VALID_SECONDS
+    ) -> None:
+        """It is forgotten when it has said nothing for `valid_seconds`."""
         self.beats = HeartbeatWriter(
             bootstrap,
             node=node,
             instance=instance,
             clock=wall_clock,
             monotonic=time.monotonic,
+            valid_seconds=valid_seconds,
         )
         self.held: int | None = None
         self.table: GlobalTable[Catalogue] = config_table(bootstrap, instance, used=self._used)
