@@ -43,7 +43,7 @@ def test_a_deployer_whose_call_takes_longer_than_its_lease_keeps_the_lead(
     deployers.whole(NEW, DARK)
 
 
-@pytest.mark.parametrize("goes_on", [True, False])
+@pytest.mark.parametrize("goes_on", [True, pytest.param(False, marks=pytest.mark.proof)])
 def test_a_deployer_that_hangs_lets_go_of_the_sides_and_disturbs_no_one_if_it_goes_on(
     deployers: Deployers, tmp_path: Path, goes_on: bool
 ) -> None:
