@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from scripts.deployer import watch
 from shared.contracts.release_steps import Kind, Step
 from shared.contracts.releases import DEPLOYER, SideState
 from shared.runtime.clock import wall_clock
@@ -15,6 +16,12 @@ from tests.contract.deploy.deployers import SECONDS, Deployers
 from tests.harness.fake_world import DARK, LIGHT, NEW, Bad, new_world, read_world
 from tests.harness.kept_lease import assert_kept
 from tests.harness.waiting import eventually
+
+
+@pytest.fixture(autouse=True)
+def quick_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands look five times a second at the release that they follow."""
+    monkeypatch.setattr(watch, "_SECONDS", 0.2)
 
 
 def test_a_deployer_that_is_killed_is_followed_by_one_that_goes_on(deployers: Deployers) -> None:
