@@ -78,9 +78,11 @@ def destination(timeout: float = 5.0) -> dict[str, Any]:
 
 
 @contextmanager
-def running_api(folder: Path, endpoint: str, **settings: str) -> Iterator[ApiProcess]:
+def running_api(
+    folder: Path, endpoint: str, kind: type[ApiProcess] = ApiProcess, **settings: str
+) -> Iterator[ApiProcess]:
     """An API that is ready, until the block ends."""
-    process = ApiProcess(folder, endpoint, **settings)
+    process = kind(folder, endpoint, **settings)
     try:
         yield process
     finally:
