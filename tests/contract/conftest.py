@@ -1,7 +1,10 @@
 """Fixtures of more than one kind of contract test."""
 
+import shutil
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -26,6 +29,10 @@ from tests.harness.waiting import eventually
 
 STORE_SECONDS = 60.0
 """For which the tests' own requests wait for a table."""
+
+MEMORY = Path("/dev/shm")
+MEMORY_BYTES = 1024**3
+"""More than the tables of a run of tests hold."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -52,18 +59,24 @@ def rig() -> Iterator[Rig]:
 def dynamodb_local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Run DynamoDB Local as a local side does; yields its URL."""
     side = Side(root=tmp_path_factory.mktemp("store"), port=free_base(), partitions=1)
-    for folder in (side.store_folder, side.temporary):
-        folder.mkdir(parents=True, exist_ok=True)
-    process = subprocess.Popen(
-        local_store.command(side.store_folder, side.store_port, side.temporary, ensure_store(print))
-    )
-    try:
-        eventually(lambda: process.poll() is not None or _makes_tables(side.store_url), 240, "it answers")
-        assert process.poll() is None
-        yield side.store_url
-    finally:
-        process.terminate()
-        process.wait()
+    side.temporary.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=_place_of_rows()) as folder:
+        process = subprocess.Popen(
+            local_store.command(Path(folder), side.store_port, side.temporary, ensure_store(print))
+        )
+        try:
+            eventually(lambda: process.poll() is not None or _makes_tables(side.store_url), 240, "it answers")
+            assert process.poll() is None
+            yield side.store_url
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def _place_of_rows() -> Path | None:
+    """In memory if there is room, or each change waits until a disk has it; None is any place."""
+    room = MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > MEMORY_BYTES
+    return MEMORY if room else None
 
 
 @pytest.fixture
