@@ -60,7 +60,7 @@ def dynamodb_local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Run DynamoDB Local as a local side does; yields its URL."""
     side = Side(root=tmp_path_factory.mktemp("store"), port=free_base(), partitions=1)
     side.temporary.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=_place_of_rows()) as folder:
+    with TemporaryDirectory(prefix="hifi-", dir=_place_of_rows()) as folder:
         process = subprocess.Popen(
             local_store.command(Path(folder), side.store_port, side.temporary, ensure_store(print))
         )
