@@ -39,7 +39,7 @@ def test_a_deployer_whose_call_takes_longer_than_its_lease_keeps_the_lead(
     deployers: Deployers, tmp_path: Path
 ) -> None:
     go = tmp_path / "go"
-    deployers.start(go, patience=SECONDS)
+    deployers.start(go, patience=SECONDS, lease=0.4)
     deployers.ask(Kind.DEPLOY, NEW)
     deployers.until(lambda release: release.step is Step.CANARY, "the slow one sets weights")
     # Without another one, which would lead at once if a busy machine held this one up.
