@@ -25,6 +25,7 @@ from tests.contract.management.api_process import ApiProcess, running_api
 from tests.contract.transmit_rig import Rig
 from tests.harness.local_aws import local_aws
 from tests.harness.scripted_observe import scripted_observe
+from tests.harness.service_process import QUICK_TABLES
 from tests.harness.waiting import eventually
 
 STORE_SECONDS = 60.0
@@ -44,6 +45,15 @@ def patient_tables() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(client, "Config", patient)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_tables() -> Iterator[None]:
+    """Tables of topics in this process are as quick as in those that it starts."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in QUICK_TABLES.items():
+            patch.setattr(name, value)
         yield
 
 

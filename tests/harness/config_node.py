@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from uuid import uuid4
 
@@ -44,7 +45,7 @@ class ConfigNode:
 @contextmanager
 def every_node(bootstrap: str) -> Iterator[None]:
     """One node of each kind until the block ends: new sources are opened at once, as on a side that runs."""
-    with ExitStack() as ending:
-        for node in NODES:
-            ending.callback(ConfigNode(bootstrap, uuid4().hex, node).stop)
+    with ExitStack() as ending, ThreadPoolExecutor(len(NODES)) as pool:
+        for node in pool.map(lambda name: ConfigNode(bootstrap, uuid4().hex, name), NODES):
+            ending.callback(node.stop)
         yield
