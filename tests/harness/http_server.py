@@ -6,6 +6,9 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final
 
+STOP_SECONDS: Final = 0.05
+"""So often a server looks whether it is to stop: a stop takes that, or half a second by default."""
+
 
 class QuietHandler(BaseHTTPRequestHandler):
     """Writes no log. A handler names BaseHTTPRequestHandler too, by which a linter knows its `do_GET`."""
@@ -22,17 +25,13 @@ class QuietHandler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
-_LOOK_SECONDS: Final = 0.02
-"""How long the end of a block waits for the server to end; by default half a second."""
-
-
 @contextmanager
 def http_served(
     handler: type[BaseHTTPRequestHandler], address: str = "127.0.0.1", port: int = 0
 ) -> Iterator[str]:
     """Serve until the block ends; yields the URL. Port 0 takes a free one."""
     server = ThreadingHTTPServer((address, port), handler)
-    thread = threading.Thread(target=server.serve_forever, args=(_LOOK_SECONDS,), daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(STOP_SECONDS,), daemon=True)
     thread.start()
     try:
         yield f"http://{address}:{server.server_address[1]}"

@@ -4,30 +4,26 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Thread
-from typing import Any, Final
+from typing import Any
 
 import boto3
 from moto.core.base_backend import BackendDict
 from moto.core.model_instances import reset_model_data
-from moto.moto_server.werkzeug_app import (
-    DomainDispatcherApplication,
-    MotoRequestHandler,
-    create_backend_app,
-)
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import make_server
 
+from tests.harness.http_server import STOP_SECONDS
+
 REGION = "eu-west-1"
-_LOOK_SECONDS: Final = 0.02
-"""How long the end of a block waits for the server to end; by default half a second."""
 
 
 @contextmanager
 def local_aws(port: int = 0) -> Iterator[str]:
     """Run the server until the block ends; yields its URL. The default is a free port."""
     logging.getLogger("werkzeug").setLevel(logging.WARNING)
-    app = DomainDispatcherApplication(create_backend_app)
-    server = make_server("127.0.0.1", port, app, threaded=True, request_handler=MotoRequestHandler)
-    thread = Thread(target=server.serve_forever, args=(_LOOK_SECONDS,), daemon=True)
+    aws = DomainDispatcherApplication(create_backend_app)
+    server = make_server("127.0.0.1", port, aws, threaded=True, request_handler=MotoRequestHandler)
+    thread = Thread(target=server.serve_forever, args=(STOP_SECONDS,), daemon=True)
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}"
