@@ -51,12 +51,12 @@ def _by_values(left: Column, values: Column) -> Column:
         matching.pipes_of(matching.met_by_data(left, values)),
         lambda names: _found(names, watching.watched_values(names, fn.col("watches"), values)),
     )
-    return fn.when(costly, _found(_none())).otherwise(pipes)
+    return fn.when(costly, _found(_null())).otherwise(pipes)
 
 
 def _found(pipes: Column, watched: Column | None = None) -> Column:
-    return fn.struct(pipes.alias("pipes"), (_none() if watched is None else watched).alias("watched"))
+    return fn.struct(pipes.alias("pipes"), (_null() if watched is None else watched).alias("watched"))
 
 
-def _none() -> Column:
+def _null() -> Column:
     return fn.lit(None).cast("array<string>")
