@@ -30,7 +30,7 @@ def lasting() -> Iterator[Rig]:
     found.close()
 
 
-@pytest.mark.parametrize("seconds", [30.0, 60.0])
+@pytest.mark.parametrize("seconds", [pytest.param(30.0, marks=pytest.mark.proof), 60.0])
 def test_the_fast_lane_waits_once_and_then_hands_on_at_once(patient: Rig, seconds: float) -> None:
     late(patient, "/late", seconds)
     patient.server.answer("/", reply(200))

@@ -51,12 +51,17 @@ class Scene:
         """Ids that arrived since the scenario started; the receiver's file lags a little."""
         return [row for row in read_received(self._end.file) if row.received_ms >= self._began_ms]
 
-    def run(self, inject: Callable[[], None]) -> DeliveryCheck:
-        """Send a load, cause the fault, send more, until every acknowledged event arrived or is visible."""
+    def run(
+        self, inject: Callable[[], None], before: float = BEFORE_SECONDS, after: float = AFTER_SECONDS
+    ) -> DeliveryCheck:
+        """Send a load, cause the fault, send more, until every acknowledged event arrived or is visible.
+
+        Before the fault and after it as many events arrive as are sent in so many seconds.
+        """
         with sending(self.live.url, key=KEY, rate=self._rate, batch=BATCH, acked=self.acked_file):
-            self.flows(BEFORE_SECONDS)
+            self.flows(before)
             inject()
-            self.flows(AFTER_SECONDS)
+            self.flows(after)
         seen = self._end.tally.seen
         try:
             eventually(

@@ -15,7 +15,7 @@ from shared.kafka.admin import wait_in_sync
 from shared.spark import worker_daemon
 from tests.harness.live_side import LiveSide
 from tests.harness.waiting import eventually
-from tests.integration.scene import RATE, End, Scene, end_with_a_pipe, post_one
+from tests.integration.scene import AFTER_SECONDS, BEFORE_SECONDS, RATE, End, Scene, end_with_a_pipe, post_one
 
 pytestmark = pytest.mark.fault
 
@@ -147,14 +147,19 @@ def test_deliveries_go_on_while_store_api_and_provisioner_are_down(scene: Scene)
     assert longest < LONGEST_PAUSE_MS, f"nothing arrived for {longest} ms"
 
 
-@pytest.mark.parametrize("rate", [LOW_RATE, pytest.param(RATE, marks=pytest.mark.proof)])
-def test_nothing_is_lost_when_everything_is_killed_at_once(
-    live: LiveSide, end: End, tmp_path: Path, rate: int
+@pytest.mark.parametrize(
+    ("rate", "before", "after"),
+    [
+        pytest.param(LOW_RATE, 2, 3, id="100"),
+        pytest.param(RATE, BEFORE_SECONDS, AFTER_SECONDS, id="400", marks=pytest.mark.proof),
+    ],
+)
+def test_nothing_is_lost_when_everything_is_killed_at_once(  # noqa: PLR0917  # a side and its load
+    live: LiveSide, end: End, tmp_path: Path, rate: int, before: float, after: float
 ) -> None:
     scene = healthy(live, end, tmp_path, rate)
-    found = scene.run(
-        lambda: scene.live.kill("broker-1", "broker-2", "broker-3", "collect", "retry", "spark")
-    )
+    killed = ("broker-1", "broker-2", "broker-3", "collect", "retry", "spark")
+    found = scene.run(lambda: scene.live.kill(*killed), before, after)
     assert found.lost == ()
 
 
