@@ -27,7 +27,7 @@ from shared.dynamodb.client import dynamodb_client
 from shared.dynamodb.document_rows import row_key
 from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.release_store import ReleaseStore
-from tests.contract.dynamodb.test_activities import (
+from tests.contract.dynamodb.actors import (
     HEALTHS,
     LEASE,
     MOST_SKEW,
@@ -50,7 +50,7 @@ Found = Activity | Waits
 
 
 class SideOf:
-    """One side as the actors of `tests.contract.dynamodb.test_activities` know it."""
+    """One side as the actors of `tests.contract.dynamodb.actors` know it."""
 
     def __init__(self, diamond: "ReleaseDiamond", name: str) -> None:
         self.diamond, self.name, self.gone = diamond, name, list[Process]()
@@ -58,7 +58,7 @@ class SideOf:
         self.reader = ActivityReader(
             TABLE, diamond.url, side=self.side, clock=diamond.true_ms, monotonic=lambda: diamond.time
         )
-        self.processes = {actor: Process(self, actor) for actor in RIVALS}  # type: ignore[arg-type]
+        self.processes = {actor: Process(self, actor) for actor in RIVALS}
 
     @property
     def time(self) -> float:
@@ -239,7 +239,7 @@ class ReleaseDiamond(RuleBasedStateMachine):
     def crash(self, name: str, actor: Actor) -> None:
         side = self.sides[name]
         side.gone.append(side.processes[actor])
-        side.processes[actor] = Process(side, actor)  # type: ignore[arg-type]
+        side.processes[actor] = Process(side, actor)
 
     @rule(seconds=st.sampled_from([2.0, 4.0, 12.0, 70.0]))
     def wait(self, seconds: float) -> None:
