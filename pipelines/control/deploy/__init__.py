@@ -2,7 +2,8 @@
 
 - `service`, `deployer`: the process, which leads or waits; one turn of it: look, act, decide, write down.
 - `permissions`, `operations`: what acts: permission in the sides' registers; calls of the backend.
-  `rewinding` and `patches` are parts of it: where a side begins anew; what the place itself is busy with.
+  `forward_operations` and `back_operations` have a function for each step that acts, `held_sides` what steps
+  have in common; `rewinding` and `patches`: where a side begins anew; what the place itself is busy with.
 - `backend`: what a place of two sides does for it; AWS is in `pipelines.control.backends`.
 - `deciding`: what becomes of the release (`decided`), given what a look found (`seen`), before the first
   step, after each one and on the way back; from one step to another (`transitions`).

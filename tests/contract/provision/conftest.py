@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from shared.dynamodb.document_table import DocumentTable
+from tests.contract.provision.rollout_rig import Rig
 from tests.harness.provision_process import START_SECONDS, ProvisionProcess
 from tests.harness.service_process import stop_all
 from tests.harness.waiting import eventually
@@ -26,6 +27,12 @@ def table(endpoint: str) -> DocumentTable:
     made = DocumentTable(TABLE, endpoint)
     made.ensure()
     return made
+
+
+@pytest.fixture
+def rig(endpoint: str, table: DocumentTable) -> Rig:
+    """A pipe with a rollout whose steps are due when the test says so."""
+    return Rig(endpoint, TABLE)
 
 
 @pytest.fixture

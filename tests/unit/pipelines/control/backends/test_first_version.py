@@ -3,8 +3,9 @@
 import pytest
 
 from pipelines.control.backends.aws.first_version import CannotStartError, start_first
-from tests.harness.fake_place import READY_MS, FakePlace
+from tests.harness.fake_place import FakePlace
 from tests.harness.fake_world import DARK, LIGHT, Bad
+from tests.harness.flowing_world import READY_MS
 
 
 class Empty:

@@ -157,7 +157,7 @@ def test_what_a_version_refused_is_replayed_though_the_other_sides_minutes_are_k
     answers: str,
 ) -> None:
     world = ReleaseWorld()
-    world.place.settle_ms = 180_000
+    world.place.meter.settle_ms = 180_000
     world.ask(Kind.DEPLOY, Bad.REFUSES)
     world.until(lambda release: release.step is Step.WATCH)
     world.turn(60)

@@ -143,7 +143,7 @@ def test_two_sides_that_are_alike_are_never_judged_worse(data: st.DataObject) ->
 def local_world(second: int) -> ReleaseWorld:
     """Two sides as on one machine, `second` seconds after the beginning of a minute."""
     world = ReleaseWorld(LOCAL)
-    world.place.settle_ms = SETTLE_MS
+    world.place.meter.settle_ms = SETTLE_MS
     world.turn(second)
     return world
 
@@ -171,7 +171,7 @@ def test_a_version_that_is_much_worse_but_in_time_is_undone_on_one_machine(
 @pytest.mark.parametrize("second", SECONDS)
 def test_a_good_version_that_is_cold_at_first_is_kept_on_one_machine(second: int) -> None:
     world = local_world(second)
-    world.place.late_when_cold = (0.4,)
+    world.place.meter.late_when_cold = (0.4,)
     world.ask(Kind.DEPLOY, "2.0")
     release = world.ended()
     assert (release.step, steps(release)) == (Step.DONE, list(release.plan))
@@ -183,7 +183,7 @@ def test_a_good_version_that_is_cold_at_first_is_kept_on_one_machine(second: int
 @pytest.mark.parametrize("second", SECONDS)
 def test_a_good_version_that_is_cold_for_longer_is_watched_for_longer(second: int) -> None:
     world = local_world(second)
-    world.place.late_when_cold = (0.3, 0.075, 0.013)
+    world.place.meter.late_when_cold = (0.3, 0.075, 0.013)
     world.ask(Kind.DEPLOY, "2.0")
     release = world.ended()
     assert (release.step, steps(release)) == (Step.DONE, list(release.plan))
