@@ -21,8 +21,8 @@ from tests.harness.waiting import eventually
 
 _IDLE_SECONDS: Final = 1
 _HEAD_SECONDS: Final = 1.0
-_SLOW_SECONDS: Final = 1.5
-"""Longer than an idle connection is kept, and than a head may take."""
+_SLOW_SECONDS: Final = [1.5, pytest.param(3.0, marks=pytest.mark.proof)]
+"""Longer than an idle connection is kept, and than a head may take; in the proof than both together."""
 
 _PART_SECONDS: Final = 0.2
 """After which the server has read a part that was sent."""
@@ -45,7 +45,9 @@ _POST_UPGRADED: Final = (
 
 
 @contextmanager
-def _serving(idle_seconds: int, ws: Literal["auto", "none"] = "auto") -> Iterator[int]:
+def _serving(
+    idle_seconds: int, ws: Literal["auto", "none"] = "auto", slow_seconds: float = 0.0
+) -> Iterator[int]:
     app = FastAPI()
 
     @app.post("/refuse")
@@ -62,7 +64,7 @@ def _serving(idle_seconds: int, ws: Literal["auto", "none"] = "auto") -> Iterato
 
     @app.get("/slow")
     async def slow() -> int:
-        await asyncio.sleep(_SLOW_SECONDS)
+        await asyncio.sleep(slow_seconds)
         return 2
 
     @app.get("/large")
@@ -94,6 +96,13 @@ def port() -> Iterator[int]:
         yield found
 
 
+@pytest.fixture(params=_SLOW_SECONDS)
+def slow_port(request: pytest.FixtureRequest) -> Iterator[int]:
+    """Of such a server with a slow route."""
+    with _serving(_IDLE_SECONDS, slow_seconds=request.param) as found:
+        yield found
+
+
 def _connected(port: int) -> socket.socket:
     connection = socket.socket()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _KERNEL_BYTES)
@@ -119,16 +128,16 @@ def test_an_empty_line_keeps_no_connection_open(port: int) -> None:
         assert until_closed(client) == b""
 
 
-def test_a_new_request_keeps_its_connection_open_while_it_is_answered(port: int) -> None:
-    with _connected(port) as client:
+def test_a_new_request_keeps_its_connection_open_while_it_is_answered(slow_port: int) -> None:
+    with _connected(slow_port) as client:
         for _ in range(2):
             client.sendall(_GET % b"slow")
             assert client.recv(65_536).endswith(b"\r\n\r\n2")
 
 
-def test_a_request_whose_head_began_before_the_last_answer_is_answered_too(port: int) -> None:
+def test_a_request_whose_head_began_before_the_last_answer_is_answered_too(slow_port: int) -> None:
     request = _GET % b"slow"
-    with _connected(port) as client:
+    with _connected(slow_port) as client:
         client.sendall(_GET % b"quick" + request[:5])
         assert client.recv(65_536).endswith(b"\r\n\r\n1")
         client.sendall(request[5:])
@@ -141,31 +150,31 @@ def test_a_request_whose_head_began_before_the_last_answer_is_answered_too(port:
     ids=["malformed", "too large", "too slow", "of another protocol"],
 )
 def test_what_is_said_of_a_request_is_never_taken_for_the_answer_to_the_one_before(
-    port: int, next_one: bytes
+    slow_port: int, next_one: bytes
 ) -> None:
-    with _connected(port) as client:
+    with _connected(slow_port) as client:
         client.sendall(_GET % b"slow" + next_one)
         assert until_closed(client) == b""
 
 
-def test_requests_that_are_sent_together_are_answered_in_their_order(port: int) -> None:
-    with _connected(port) as client:
+def test_requests_that_are_sent_together_are_answered_in_their_order(slow_port: int) -> None:
+    with _connected(slow_port) as client:
         client.sendall(_GET % b"slow" + _GET % b"quick")
         answers = until_closed(client)
     assert [each[-1:] for each in answers.split(b"HTTP/1.1 200")[1:]] == [b"2", b"1"]
 
 
-def test_requests_are_not_read_while_others_of_their_connection_wait(port: int) -> None:
-    with _connected(port) as client:
+def test_requests_are_not_read_while_others_of_their_connection_wait(slow_port: int) -> None:
+    with _connected(slow_port) as client:
         client.sendall(_GET % b"slow" + 400 * (_GET % b"quick"))
         time.sleep(0.5)
         client.sendall(400 * (_GET % b"quick"))
         assert until_closed(client).count(b"HTTP/1.1 200") == 801
 
 
-def test_a_head_that_is_not_read_because_others_wait_is_not_too_slow(port: int) -> None:
+def test_a_head_that_is_not_read_because_others_wait_is_not_too_slow(slow_port: int) -> None:
     begin, rest = (_GET % b"quick")[:9], (_GET % b"quick")[9:]
-    with _connected(port) as client:
+    with _connected(slow_port) as client:
         client.sendall(2 * (_GET % b"slow") + begin)
         time.sleep(0.5)
         client.sendall(rest)

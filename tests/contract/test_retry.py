@@ -126,11 +126,12 @@ def test_a_second_member_takes_over_and_a_killed_one_loses_nothing(topics: str, 
     assert second.stop() == 0, second.log.read_text()
 
 
+@pytest.mark.parametrize("due_seconds", [20, pytest.param(25, marks=pytest.mark.proof)])
 def test_a_full_queue_that_a_suspended_member_lost_and_got_back_is_read_again(
-    topics: str, start: Start
+    topics: str, start: Start, due_seconds: int
 ) -> None:
     """Reading of a full queue is paused; the pause must not outlive the member's partition."""
-    side, due_ms = Topics(topics), wall_clock() + 20_000
+    side, due_ms = Topics(topics), wall_clock() + 1_000 * due_seconds
     put(side, Topic.RETRY_IN_5M, range(FULL), due_ms)
     process = start(spread="0.1")
     eventually(lambda: len(process.holds()) == len(RETRY_DELAYS), PATIENT)

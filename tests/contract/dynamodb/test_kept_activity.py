@@ -16,6 +16,8 @@ from tests.harness.waiting import eventually
 
 TABLE = "kept"
 LEASE = 1.0
+LONG_LEASE = 3.0
+"""Seconds for which no busy machine holds it up."""
 
 
 @pytest.fixture
@@ -44,6 +46,16 @@ def test_it_beats_for_longer_than_its_lease_and_ends_with_the_block(
     assert other.look().activities == []
 
 
+@pytest.mark.proof
+def test_others_see_it_at_each_look_until_the_block_ends(
+    registers: tuple[ActivityRegister, ActivityRegister],
+) -> None:
+    owner, other = registers
+    with kept_activity(owner, _begun(owner, LONG_LEASE)):
+        eventually(lambda: other.look().activities[0].beat > 2 * RENEWALS, what="it beats")
+    assert other.look().activities == []
+
+
 def test_work_whose_activity_was_lost_is_done_to_its_end(
     registers: tuple[ActivityRegister, ActivityRegister],
 ) -> None:
@@ -60,7 +72,7 @@ def test_work_whose_activity_was_lost_is_done_to_its_end(
     assert other.look().activities == [later], "only its own is ended"
 
 
-def _begun(register: ActivityRegister) -> Activity:
-    found = register.begin(Action.SCALE_OUT, "Spark workers: 1 to 2", SILENT, lease_seconds=LEASE)
+def _begun(register: ActivityRegister, lease_seconds: float = LEASE) -> Activity:
+    found = register.begin(Action.SCALE_OUT, "Spark workers: 1 to 2", SILENT, lease_seconds=lease_seconds)
     assert isinstance(found, Activity)
     return found

@@ -126,12 +126,15 @@ def test_the_table_of_a_former_start_is_kept(store: Store, url: str, request: py
     assert again.get("a", "1") == b"\x00\xff"
 
 
-def test_a_body_larger_than_a_transaction_is_whole(store: Store) -> None:
-    long = bytes(range(256)) * 13_000
+@pytest.mark.parametrize(
+    ("repeated", "count"), [(13_000, 12), pytest.param(20_000, 20, marks=pytest.mark.proof)]
+)
+def test_a_body_larger_than_a_transaction_is_whole(store: Store, repeated: int, count: int) -> None:
+    long = bytes(range(256)) * repeated
     assert len(long) > _MOST_BYTES
-    store.put([Item("a", "1", long), *(Item("b", f"{at:02d}", long[:300_000]) for at in range(12))])
+    store.put([Item("a", "1", long), *(Item("b", f"{at:02d}", long[:300_000]) for at in range(count))])
     assert store.get("a", "1") == long
-    assert [len(item.body) for item in store.query("b")] == [300_000] * 12
+    assert [len(item.body) for item in store.query("b")] == [300_000] * count
 
 
 def begun(url: str, request: pytest.FixtureRequest) -> Store:

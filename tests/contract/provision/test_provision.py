@@ -190,10 +190,23 @@ def test_hifis_own_documents_are_left_alone(
     view.remove(f"{CANARY}/destination/{own.name}")
 
 
+@pytest.mark.parametrize(
+    ("kind", "seconds"),
+    [
+        pytest.param(HastyProvision, HASTY_SECONDS, id="hasty"),
+        pytest.param(ProvisionProcess, LIVE_SECONDS, id="shipped", marks=pytest.mark.proof),
+    ],
+)
 def test_a_new_source_is_opened_after_its_pipe_is_in_force(
-    view: View, start: Start, table: DocumentTable, tenant: str
+    view: View,
+    start: Start,
+    table: DocumentTable,
+    tenant: str,
+    *,
+    kind: type[ProvisionProcess],
+    seconds: float,
 ) -> None:
-    eventually(start(HastyProvision).leads)
+    eventually(start(kind).leads)
     began = time.monotonic()
     put(
         table,
@@ -202,7 +215,7 @@ def test_a_new_source_is_opened_after_its_pipe_is_in_force(
         Pipe(name=tenant, tenant=tenant, source=tenant, destination=tenant),
     )
     eventually(lambda: f"{tenant}/source/{tenant}" in view.entries(), LIVE_SECONDS + SOON)
-    assert time.monotonic() - began >= HASTY_SECONDS
+    assert time.monotonic() - began >= seconds
     order = [(each.key() or b"").decode() for each in view.topics.all_of(Topic.CONFIG)]
     assert order.index(f"{tenant}/pipe/{tenant}") < order.index(f"{tenant}/source/{tenant}")
 

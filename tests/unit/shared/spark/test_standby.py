@@ -10,14 +10,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
 
+import pytest
+
 from shared.runtime.settings import SparkSettings
 from shared.spark.standby import TwoDrivers
 from tests.harness.waiting import eventually
 
 NODES: Final = ("route", "ingest", "transmit")
-_MOMENT_SECONDS: Final = 0.4
-"""For the other driver, which comes within milliseconds if it is to come at all."""
-
 _PATIENCE_SECONDS: Final = 60.0
 
 
@@ -117,13 +116,19 @@ def running(*drivers: _Driver) -> Iterator[None]:
             thread.join(_PATIENCE_SECONDS)
 
 
-def test_of_two_drivers_that_start_together_one_gets_every_node_and_the_other_none(tmp_path: Path) -> None:
-    """Each waits for the other between its first node and its second, if it can."""
+@pytest.mark.parametrize("seconds", [0.4, pytest.param(1.0, marks=pytest.mark.proof)])
+def test_of_two_drivers_that_start_together_one_gets_every_node_and_the_other_none(
+    tmp_path: Path, seconds: float
+) -> None:
+    """Each waits so many seconds for the other between its first node and its second.
+
+    The other comes within milliseconds if it is to come at all.
+    """
     between = threading.Barrier(2)
 
     def meet() -> None:
         with suppress(threading.BrokenBarrierError):
-            between.wait(_MOMENT_SECONDS)
+            between.wait(seconds)
 
     first, second = (_Driver(tmp_path, name, meet) for name in ("first", "second"))
     with running(first, second):

@@ -193,9 +193,13 @@ def small(monkeypatch: pytest.MonkeyPatch) -> int:
     return BATCH_POINTS
 
 
-def test_reading_pauses_while_the_buffer_is_full_and_the_receiver_takes_nothing(small: int) -> None:
-    scene = Scene((f"e{n}" for n in range(small)), lambda _: ExportResult.UNAVAILABLE)
-    for _ in range(small // 1_000):
+@pytest.mark.parametrize("points", [BATCH_POINTS, pytest.param(MAX_POINTS, marks=pytest.mark.proof)])
+def test_reading_pauses_while_the_buffer_is_full_and_the_receiver_takes_nothing(
+    points: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipelines.control.trace.span_buffer.MAX_POINTS", points)
+    scene = Scene((f"e{n}" for n in range(points)), lambda _: ExportResult.UNAVAILABLE)
+    for _ in range(points // 1_000):
         scene.service.turn()
     assert scene.topics.paused
 

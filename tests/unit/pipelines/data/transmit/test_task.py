@@ -41,8 +41,9 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
     loop.close()
 
 
+@pytest.mark.parametrize("block", [False, pytest.param(True, marks=pytest.mark.proof)])
 def test_a_delivery_that_was_cancelled_fails_its_task_instead_of_keeping_it_waiting_for_ever(
-    loop: asyncio.AbstractEventLoop,
+    loop: asyncio.AbstractEventLoop, block: bool
 ) -> None:
     task = Task(
         loop=loop,
@@ -54,7 +55,7 @@ def test_a_delivery_that_was_cancelled_fails_its_task_instead_of_keeping_it_wait
     assert not list(task.take(flat_batch([row(1)])))
     with pytest.raises(CancelledError):
         while task.waiting:
-            list(task.answers(block=False))
+            list(task.answers(block=block))
 
 
 class Accepting:

@@ -22,6 +22,8 @@ HOPS = [
     pytest.param(Stage.DEAD_LETTER, "p1", ("transmit", "p1"), id="transmit-writes-dead"),
     pytest.param(Stage.RETRIED, "p3", ("retry", "p3"), id="retry"),
 ]
+FINE = [200, pytest.param(500, marks=pytest.mark.proof)]
+"""Events beside those of which something is wrong."""
 
 
 def outcome(event_id: str, pipe: str) -> str:
@@ -29,7 +31,9 @@ def outcome(event_id: str, pipe: str) -> str:
     return {"p3": "retried", "p1": "dead"}.get(pipe, "delivered")
 
 
-def some_wrong(stage: Stage, name: str, count: int, remembers: bool) -> tuple[World, set[str], set[str]]:
+def some_wrong(
+    stage: Stage, name: str, count: int, fine: int, remembers: bool
+) -> tuple[World, set[str], set[str]]:
     lost = {f"lost-{at}" for at in range(count)}
     doubled = {f"doubled-{at}" for at in range(count)}
     world = World(
@@ -37,16 +41,17 @@ def some_wrong(stage: Stage, name: str, count: int, remembers: bool) -> tuple[Wo
         doubled={(stage, name, each) for each in doubled},
         remembers=remembers,
     )
-    world.send([*(f"fine-{at}" for at in range(200)), *lost, *doubled], PIPES, outcome)
+    world.send([*(f"fine-{at}" for at in range(fine)), *lost, *doubled], PIPES, outcome)
     return world, lost, doubled
 
 
+@pytest.mark.parametrize("fine", FINE)
 @pytest.mark.parametrize("count", [1, 30, 100])
 @pytest.mark.parametrize(("stage", "name", "where"), HOPS)
 def test_what_one_hop_loses_and_doubles_is_named_there_and_nowhere_else(
-    stage: Stage, name: str, where: tuple[str, str], count: int
+    stage: Stage, name: str, where: tuple[str, str], count: int, fine: int
 ) -> None:
-    world, lost, doubled = some_wrong(stage, name, count, remembers=False)
+    world, lost, doubled = some_wrong(stage, name, count, fine, remembers=False)
     card = card_of(world)
     assert wrong(card) == {where: (count, count)}
     assert ids(hop(card, *where), 1) == lost
@@ -57,11 +62,12 @@ def test_what_one_hop_loses_and_doubles_is_named_there_and_nowhere_else(
     assert card.spent
 
 
+@pytest.mark.parametrize("fine", FINE)
 @pytest.mark.parametrize(("stage", "name", "where"), HOPS)
 def test_300_lost_behind_300_doubled_are_counted_from_the_records(
-    stage: Stage, name: str, where: tuple[str, str]
+    stage: Stage, name: str, where: tuple[str, str], fine: int
 ) -> None:
-    world, lost, doubled = some_wrong(stage, name, 300, remembers=False)
+    world, lost, doubled = some_wrong(stage, name, 300, fine, remembers=False)
     card = card_of(world)
     assert wrong(card) == {where: (300, 300)}
     assert len(ids(hop(card, *where), 1)) == 100
