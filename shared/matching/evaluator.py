@@ -125,7 +125,7 @@ def _prefix(matcher: Matcher) -> _Test:
 
 def _suffix(matcher: Matcher) -> _Test:
     """The bare text: the tag is not part of it."""
-    return lambda value: value.startswith(STRING_TAG) and value[1:].endswith(matcher.values)
+    return lambda value: value.startswith(STRING_TAG) and value.endswith(matcher.values, len(STRING_TAG))
 
 
 def _equals_ignore_case(matcher: Matcher) -> _Test:

@@ -66,8 +66,14 @@ def _is_double(value: Column) -> Column:
     )
 
 
+def _is_number(value: Column) -> Column:
+    """Whether a value is a number. Spark would raise and catch two errors to cast another text."""
+    return ~fn.startswith(value, fn.lit(STRING_TAG)) & ~value.isin("true", "false", "null")
+
+
 def _value_matches(matcher: Column, value: Column) -> Column:
-    between = fn.coalesce(value.try_cast("double").between(matcher["low"], matcher["high"]), fn.lit(False))
+    number = fn.when(_is_number(value), value.try_cast("double"))
+    between = fn.coalesce(number.between(matcher["low"], matcher["high"]), fn.lit(False))
     found = fn.when(matcher["op"] == "equals", _is_listed(matcher, value)).otherwise(
         fn.exists(matcher["values"], lambda wanted: _compares(matcher["op"], value, wanted))
     )
@@ -82,12 +88,13 @@ def _is_listed(matcher: Column, value: Column) -> Column:
 
 
 def _compares(op: Column, value: Column, wanted: Column) -> Column:
-    """One comparison of a tagged text; `suffix` must not see the tag."""
+    """One comparison of a tagged text; `suffix` must not see the tag, and only copies a text to lower it."""
     is_string = fn.startswith(value, fn.lit(STRING_TAG))
+    longer = fn.octet_length(value) > fn.octet_length(wanted)
     bare = fn.substring(value, 2, 2**31 - 1)
     return (
         fn.when(op == "prefix", fn.startswith(value, wanted))
-        .when(op == "suffix", is_string & fn.endswith(bare, wanted))
+        .when(op == "suffix", is_string & longer & fn.endswith(value, wanted))
         .when(op == "equals_ignore_case", fn.lower(value) == fn.lower(wanted))
         .when(op == "wildcard", fn.rlike(value, wanted))
         .when(op == "prefix_ignore_case", fn.startswith(fn.lower(value), fn.lower(wanted)))
