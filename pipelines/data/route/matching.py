@@ -17,6 +17,11 @@ def open_alternatives(alternatives: Column, bucket: Column, values: Column) -> C
     return fn.filter(alternatives, lambda a: (bucket < a["threshold"]) & _all_match(a["attributes"], values))
 
 
+def sampled_alternatives(alternatives: Column, bucket: Column) -> Column:
+    """The alternatives that match the event's sample bucket."""
+    return fn.filter(alternatives, lambda a: bucket < a["threshold"])
+
+
 def look_at_data(alternatives: Column) -> Column:
     """Whether one of the alternatives has a condition on data."""
     return fn.exists(alternatives, lambda a: fn.size(a["data"]) > 0)
