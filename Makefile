@@ -47,7 +47,7 @@ doctor: setup ## Report what is missing or wrong
 # Three streams side by side, because each one mostly waits for its processes; then by itself what has limits of
 # time, a whole side above all: see docs/testing.md.
 STREAMS := stream-chain stream-planes stream-parts
-test: setup ## Check everything in 20 to 35 minutes: lint, types, imports, and a test of every capability
+test: setup ## Check everything in 15 to 25 minutes: lint, types, imports, and a test of every capability
 	@rm -rf .test-reports
 	@failed=0; \
 	$(MAKE) --no-print-directory -j3 $(STREAMS) || failed=1; \

@@ -12,17 +12,17 @@ from shared.runtime.logging import get_logger
 _log = get_logger(__name__)
 POLL_SECONDS: Final = 0.2
 
+FETCH_WAIT_MS: Final = 500
+"""A fetch that finds nothing ends after so long: only then does librdkafka report the end of a partition, by
+which a table is loaded, and knows that it has all of a transaction."""
+
 IDLE_FETCH_WAIT_MS: Final = 1_500
 """For a reader that goes by its records alone. A record ends a fetch at once; one that finds nothing is made
 the less often, the longer it waits. Not more: other requests to that broker wait behind it."""
 
 
 def reader_config(bootstrap: str, client_id: str) -> dict[str, Any]:
-    """librdkafka settings of a reader without a consumer group, which commits nothing.
-
-    A fetch that finds nothing ends after half a second: only then does librdkafka report the end of a
-    partition, by which a table is loaded, and knows that it has all of a transaction.
-    """
+    """librdkafka settings of a reader without a consumer group, which commits nothing."""
     return client_config(bootstrap) | {
         "client.id": client_id,
         "group.id": f"{client_id}-unused",
@@ -31,7 +31,7 @@ def reader_config(bootstrap: str, client_id: str) -> dict[str, Any]:
         "enable.partition.eof": True,
         "reconnect.backoff.max.ms": 1_000,
         "socket.timeout.ms": 10_000,
-        "fetch.wait.max.ms": 500,
+        "fetch.wait.max.ms": FETCH_WAIT_MS,
     }
 
 

@@ -21,6 +21,9 @@ Report = Callable[[], Mapping[str, bool]]
 
 _JSON: Final = "application/json"
 _REQUEST_SECONDS: Final = 5.0
+_STOP_SECONDS: Final = 0.1
+"""So often it looks whether it is to stop, for which a process waits."""
+
 _MAX_HEAD_BYTES: Final = 64 * 1024
 
 _log = get_logger(__name__)
@@ -41,7 +44,9 @@ def health_served(host: str, port: int, report: Report, registry: CollectorRegis
             return health_answer(self.path, report, registry)
 
     with _Server((host, port), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, name="health", daemon=True)
+        thread = threading.Thread(
+            target=server.serve_forever, args=(_STOP_SECONDS,), name="health", daemon=True
+        )
         thread.start()
         try:
             yield server.server_port

@@ -83,8 +83,10 @@ class QueryMetrics:
         for topic, records in lags(offsets, by_partition(ends)).items():
             self._lag.labels(query, topic).set(records)
 
-    def count_executors(self, spark: SparkSession, stopping: threading.Event) -> None:
-        """Count executors each second until stopping, on a thread: a scrape must not wait for the JVM.
+    def count_executors(
+        self, spark: SparkSession, stopping: threading.Event, seconds: float = _COUNT_SECONDS
+    ) -> None:
+        """Count executors each `seconds` until stopping, on a thread: a scrape must not wait for the JVM.
 
         They stay 0 if the driver runs all tasks itself.
         """
@@ -92,7 +94,7 @@ class QueryMetrics:
             return
 
         def count() -> None:
-            while not stopping.wait(_COUNT_SECONDS):
+            while not stopping.wait(seconds):
                 with suppress(Exception):  # of Py4J: the JVM has ended, which is noticed elsewhere
                     self._executors.set(_executors(spark))
 

@@ -1,7 +1,10 @@
 """Fixtures of more than one kind of contract test."""
 
+import shutil
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -22,10 +25,15 @@ from tests.contract.management.api_process import ApiProcess, running_api
 from tests.contract.transmit_rig import Rig
 from tests.harness.local_aws import local_aws
 from tests.harness.scripted_observe import scripted_observe
+from tests.harness.service_process import QUICK_TABLES
 from tests.harness.waiting import eventually
 
 STORE_SECONDS = 60.0
 """For which the tests' own requests wait for a table."""
+
+MEMORY = Path("/dev/shm")
+MEMORY_BYTES = 1024**3
+"""More than the tables of a run of tests hold."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -37,6 +45,15 @@ def patient_tables() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(client, "Config", patient)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_tables() -> Iterator[None]:
+    """Tables of topics in this process are as quick as in those that it starts."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in QUICK_TABLES.items():
+            patch.setattr(name, value)
         yield
 
 
@@ -52,18 +69,24 @@ def rig() -> Iterator[Rig]:
 def dynamodb_local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Run DynamoDB Local as a local side does; yields its URL."""
     side = Side(root=tmp_path_factory.mktemp("store"), port=free_base(), partitions=1)
-    for folder in (side.store_folder, side.temporary):
-        folder.mkdir(parents=True, exist_ok=True)
-    process = subprocess.Popen(
-        local_store.command(side.store_folder, side.store_port, side.temporary, ensure_store(print))
-    )
-    try:
-        eventually(lambda: process.poll() is not None or _makes_tables(side.store_url), 240, "it answers")
-        assert process.poll() is None
-        yield side.store_url
-    finally:
-        process.terminate()
-        process.wait()
+    side.temporary.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix="hifi-", dir=_place_of_rows()) as folder:
+        process = subprocess.Popen(
+            local_store.command(Path(folder), side.store_port, side.temporary, ensure_store(print))
+        )
+        try:
+            eventually(lambda: process.poll() is not None or _makes_tables(side.store_url), 240, "it answers")
+            assert process.poll() is None
+            yield side.store_url
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def _place_of_rows() -> Path | None:
+    """In memory if there is room, or each change waits until a disk has it; None is any place."""
+    room = MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > MEMORY_BYTES
+    return MEMORY if room else None
 
 
 @pytest.fixture
@@ -114,8 +137,9 @@ def side_api(
         yield process
 
 
-@pytest.fixture(params=["moto", "DynamoDB Local"])
+@pytest.fixture(params=[pytest.param("moto", marks=pytest.mark.proof), "DynamoDB Local"])
 def url(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Of a table's service. In `make test` DynamoDB Local: moto copies a table for each write to it."""
     if request.param == "DynamoDB Local":
         yield request.getfixturevalue("dynamodb_local")
         return

@@ -3,9 +3,9 @@
 import json
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -68,6 +68,12 @@ class CanaryProcess(ServiceProcess):
         return time.monotonic() - began
 
 
+class HastyCanary(CanaryProcess):
+    """Takes new documents for known two seconds after it has published them."""
+
+    times: ClassVar[Mapping[str, float]] = {"pipelines.control.canary.service.LIVE_SECONDS": 2}
+
+
 StartCanary = Callable[..., CanaryProcess]
 
 
@@ -76,8 +82,8 @@ def start_canary(topics: str, tmp_path: Path) -> Iterator[StartCanary]:
     """Starts canaries, all with one log, and ends them."""
     started: list[CanaryProcess] = []
 
-    def start(collect_port: int, **settings: str) -> CanaryProcess:
-        started.append(CanaryProcess(topics, collect_port, tmp_path / "canary.log", **settings))
+    def start(collect_port: int, kind: type[CanaryProcess] = HastyCanary, **settings: str) -> CanaryProcess:
+        started.append(kind(topics, collect_port, tmp_path / "canary.log", **settings))
         return started[-1]
 
     yield start
@@ -202,11 +208,11 @@ def test_a_restarted_canary_changes_nothing_but_its_key(
     start_canary: StartCanary, collect: CollectProcess, topics: str
 ) -> None:
     port = str(free_port())
-    first = start_canary(collect.port, canary_sinks=f"http://127.0.0.1:{port}")
+    first = start_canary(collect.port, CanaryProcess, canary_sinks=f"http://127.0.0.1:{port}")
     eventually(first.ready, 120, "the first canary is ready")
     first.seconds_to_stop()
     before = _versions(topics)
-    second = start_canary(collect.port, canary_sinks=f"http://127.0.0.1:{port}")
+    second = start_canary(collect.port, CanaryProcess, canary_sinks=f"http://127.0.0.1:{port}")
     eventually(second.ready, 8, "the second canary is ready")  # nothing has to take effect first
     after = _versions(topics)
     assert {key for key in after if after[key] != before[key]} == {b"canary/source/canary"}

@@ -13,6 +13,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from scripts.local.kafka.cluster import Cluster
 from shared.contracts.topics import Topic
+from shared.kafka import global_table, recreation_watch
 from shared.kafka.admin import admin_client
 from shared.kafka.global_table import ExactTable, GlobalTable
 from shared.kafka.producer import producer_config
@@ -20,6 +21,13 @@ from shared.kafka.topic_end import TopicEnd
 
 SECONDS = 60
 MORE_THAN_A_READ = 2_000
+
+
+@pytest.fixture(autouse=True)
+def quick_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Topics that were deleted, or made again, are looked for each second."""
+    for module in (global_table, recreation_watch):
+        monkeypatch.setattr(module, "_LOOK_SECONDS", 1.0)
 
 
 @pytest.fixture
@@ -238,11 +246,13 @@ def test_a_table_is_as_new_as_the_topics_end_though_a_transaction_is_open(
 ) -> None:
     create(brokers, topic)
     end = TopicEnd(brokers.bootstrap, "test", topic)
-    writer = Producer(producer_config(brokers.bootstrap, "test") | {"transactional.id": str(topic)})
+    config = producer_config(brokers.bootstrap, "test")
+    plain, writer = Producer(config), Producer(config | {"transactional.id": str(topic)})
     writer.init_transactions(SECONDS)
     with table(brokers, topic) as numbers:
         for number in range(10):
-            write(brokers, topic, a=str(number))
+            plain.produce(topic, str(number), "a")
+            assert plain.flush(SECONDS) == 0
             assert numbers.wait_for(end.offset(SECONDS), SECONDS)
             assert numbers.view == {b"a": number}
         for number, finish in enumerate((writer.commit_transaction, writer.abort_transaction)):

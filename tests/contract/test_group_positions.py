@@ -7,6 +7,7 @@ import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
+from shared.kafka import group_positions
 from shared.kafka.admin import admin_client
 from shared.kafka.group_positions import commit_positions, committed_offsets
 
@@ -26,7 +27,8 @@ def silent() -> Iterator[AdminClient]:
     ],
 )
 def test_brokers_that_do_not_answer_are_an_error_of_the_client(
-    ask: Callable[[AdminClient], object], silent: AdminClient
+    ask: Callable[[AdminClient], object], silent: AdminClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(group_positions, "_ANSWER_SECONDS", 1.0)
     with pytest.raises(KafkaException):
         ask(silent)

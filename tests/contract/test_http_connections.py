@@ -5,8 +5,8 @@ import gc
 import socket
 import struct
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Final, Literal
 
 import pytest
@@ -21,7 +21,7 @@ from tests.harness.waiting import eventually
 
 _IDLE_SECONDS: Final = 1
 _HEAD_SECONDS: Final = 1.0
-_SLOW_SECONDS: Final = 3.0
+_SLOW_SECONDS: Final = 1.5
 """Longer than an idle connection is kept, and than a head may take."""
 
 _PART_SECONDS: Final = 0.2
@@ -216,28 +216,32 @@ _CUTS: Final = (b"", b"UpGrade:", b"Grade:", b": h2c", b"\r\n\r\n")
 """Where a second part of a head begins."""
 
 
-def _sent_in_parts(client: socket.socket, *parts: bytes) -> None:
-    for part in parts:
-        client.sendall(part)
-        time.sleep(_PART_SECONDS)
-
-
 @pytest.mark.parametrize("ws", ["none", "auto"])
-@pytest.mark.parametrize("cut", _CUTS)
 def test_a_body_behind_an_offer_of_another_protocol_is_never_taken_for_a_request(
-    cut: bytes, ws: Literal["auto", "none"]
+    ws: Literal["auto", "none"],
 ) -> None:
     body = _GET % b"quick"
     head = _POST_UPGRADED % (b"refuse", len(body))
-    at = head.index(cut) if cut else len(head)
-    with _serving(_IDLE_SECONDS, ws) as port, _connected(port) as client:
-        _sent_in_parts(client, head[:at], head[at:])
-        answers = client.recv(65_536)
-        with suppress(ConnectionError):
-            client.sendall(body)
-        answers += until_closed(client)
-    assert answers.startswith(b"HTTP/1.1 401")
-    assert answers.count(b"HTTP/1.1") == 1
+    with _serving(_IDLE_SECONDS, ws) as port, ExitStack() as stack:
+        clients = {cut: stack.enter_context(_connected(port)) for cut in _CUTS}
+        ends = {cut: head.index(cut) if cut else len(head) for cut in _CUTS}
+        _sent_in_turn((clients[cut], head[:end]) for cut, end in ends.items())
+        _sent_in_turn((clients[cut], head[end:]) for cut, end in ends.items())
+        answers = {cut: client.recv(65_536) for cut, client in clients.items()}
+        for client in clients.values():
+            with suppress(ConnectionError):
+                client.sendall(body)
+        for cut, client in clients.items():
+            answers[cut] += until_closed(client)
+    assert {cut: each.count(b"HTTP/1.1") for cut, each in answers.items()} == dict.fromkeys(_CUTS, 1)
+    assert {cut: each[:12] for cut, each in answers.items()} == dict.fromkeys(_CUTS, b"HTTP/1.1 401")
+
+
+def _sent_in_turn(parts: Iterable[tuple[socket.socket, bytes]]) -> None:
+    """Send parts of requests, and give the server time to read them."""
+    for client, part in parts:
+        client.sendall(part)
+    time.sleep(_PART_SECONDS)
 
 
 @pytest.mark.parametrize(
@@ -260,5 +264,6 @@ def test_a_body_that_reads_like_an_offer_arrives_as_it_was_sent() -> None:
     body = b"upgrade: h2c\r\n"
     head = _POST % (b"echo", len(body))
     with _serving(_IDLE_SECONDS, "none") as port, _connected(port) as client:
-        _sent_in_parts(client, head[:-2], head[-2:] + body)
+        for part in (head[:-2], head[-2:] + body):
+            _sent_in_turn([(client, part)])
         assert client.recv(65_536).endswith(b"\r\n\r\n" + body)

@@ -12,6 +12,8 @@ from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from scripts.local.kafka.cluster import Cluster
 from shared.contracts.topics import Topic
+from shared.kafka import partition_watch
+from shared.kafka import tail as kafka_tail
 from shared.kafka.admin import admin_client
 from shared.kafka.new_records import NewRecords
 from shared.kafka.producer import producer_config
@@ -83,6 +85,12 @@ def test_empty_topic_is_loaded_at_once(brokers: Cluster, topic: Topic) -> None:
         assert taken == []
 
 
+@pytest.fixture
+def quick_watch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Partitions are looked for each second."""
+    monkeypatch.setattr(partition_watch, "_LOOK_SECONDS", 1.0)
+
+
 def add_a_partition(bootstrap: str, topic: Topic) -> Producer:
     """A producer that knows the third one."""
     admin = admin_client(bootstrap)  # keep a reference until it has answered
@@ -92,6 +100,7 @@ def add_a_partition(bootstrap: str, topic: Topic) -> Producer:
     return producer
 
 
+@pytest.mark.usefixtures("quick_watch")
 def test_partitions_that_a_topic_gets_are_read_too(brokers: Cluster, topic: Topic) -> None:
     with tail(brokers.bootstrap, topic, HOUR_MS) as (reader, taken):
         assert reader.wait(60)
@@ -102,6 +111,7 @@ def test_partitions_that_a_topic_gets_are_read_too(brokers: Cluster, topic: Topi
         assert reader.catch_up(60)
 
 
+@pytest.mark.usefixtures("quick_watch")
 def test_new_records_are_also_those_of_partitions_that_a_topic_gets(brokers: Cluster, topic: Topic) -> None:
     write(brokers.bootstrap, topic, *(b"before-%d" % n for n in range(20)))
     with new_records(brokers.bootstrap, topic) as (reader, taken):
@@ -131,10 +141,12 @@ def test_window_counts_back_from_the_newest_record_not_from_now(brokers: Cluster
 def test_caught_up_means_that_everything_acknowledged_before_was_taken(
     brokers: Cluster, topic: Topic
 ) -> None:
+    producer = Producer(producer_config(brokers.bootstrap, "test"))
     with tail(brokers.bootstrap, topic, 60_000) as (reader, taken):
         assert reader.wait(60)
         for n in range(20):
-            write(brokers.bootstrap, topic, b"%d" % n)
+            producer.produce(topic, b"%d" % n)
+            assert producer.flush(60) == 0
             assert reader.catch_up(60)
             assert b"%d" % n in taken
 
@@ -154,7 +166,8 @@ def test_records_of_a_topic_that_was_made_again_are_taken(brokers: Cluster, topi
         assert set(new) <= set(taken)
 
 
-def test_unavailable_brokers_are_reported_not_raised() -> None:
+def test_unavailable_brokers_are_reported_not_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kafka_tail, "_TRY_SECONDS", 1.0)  # of which a stop waits for the last one
     with tail("127.0.0.1:1", Topic.RECEIPTS, 1000) as (reader, _):
         assert not reader.catch_up(0.5)
         assert not reader.wait(0.1)

@@ -27,8 +27,10 @@ _LONG_SECONDS = 120.0
 _BEGUN_BYTES = 300_000
 """Of a body of 400,000: there is no room for another of 400,000 beside it."""
 _LARGE = 64 * 128 * 1024
-_SLOWLY = 1024 * 1024
+_SLOWLY = 1_800_000
 """Bytes per second. The kernel takes more of an answer once a third of what it holds is read: 1.3 MiB."""
+_UNREAD_SECONDS = 4.0
+"""Less than so slow a client takes for the whole answer, and five times as long as it takes for a third."""
 _UNREAD_ANSWERS = 30
 _GROWTH_BYTES = 100 * 1024 * 1024
 """What unread answers take without a bound: 120 MiB more, as the kernel takes 4 MiB of each."""
@@ -168,7 +170,7 @@ def test_a_body_that_no_route_reads_but_is_there_leaves_the_connection_open(port
 def test_a_good_client_goes_on_beside_many_bodies_that_do_not_end(
     count: int, size: int, first: bytes
 ) -> None:
-    with _serving(5 * _HASTY_SECONDS) as port:
+    with _serving(2 * _HASTY_SECONDS) as port:
         with _attackers(port, count, size, first) as attackers:
             for _ in range(20):
                 answer = request(port, "POST", "/take", _GOOD)
@@ -239,7 +241,7 @@ def test_large_answers_that_are_not_read_are_bounded_and_the_oldest_gives_way(po
 def test_a_client_that_reads_nothing_of_its_answer_is_dropped_and_one_that_reads_slowly_is_not(
     port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(idle_connections, "UNREAD_SECONDS", 5.0)
+    monkeypatch.setattr(idle_connections, "UNREAD_SECONDS", _UNREAD_SECONDS)
     with ExitStack() as stack:
         idle, slow = (
             stack.enter_context(socket.create_connection((_HOST, port), timeout=30)) for _ in range(2)
@@ -251,7 +253,7 @@ def test_a_client_that_reads_nothing_of_its_answer_is_dropped_and_one_that_reads
         while not read.endswith(b"0\r\n\r\n") and (piece := slow.recv(131_072)):
             read += piece
             time.sleep(len(piece) / _SLOWLY)
-        assert time.monotonic() - began > idle_connections.UNREAD_SECONDS
+        assert time.monotonic() - began > _UNREAD_SECONDS
         assert read.count(b"x") >= _LARGE, "it had all of it"
         for _ in (slow, idle):
             assert request(port, "GET", "/answered", seconds=_SECONDS).status == 200

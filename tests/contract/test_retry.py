@@ -130,7 +130,7 @@ def test_a_full_queue_that_a_suspended_member_lost_and_got_back_is_read_again(
     topics: str, start: Start
 ) -> None:
     """Reading of a full queue is paused; the pause must not outlive the member's partition."""
-    side, due_ms = Topics(topics), wall_clock() + 25_000
+    side, due_ms = Topics(topics), wall_clock() + 20_000
     put(side, Topic.RETRY_IN_5M, range(FULL), due_ms)
     process = start(spread="0.1")
     eventually(lambda: len(process.holds()) == len(RETRY_DELAYS), PATIENT)

@@ -1,8 +1,9 @@
 """trace on real brokers, with an OTLP receiver on a real socket: unacknowledged spans are sent again."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -26,13 +27,17 @@ class TraceProcess(ServiceProcess):
     """trace on a port of its own."""
 
     program = "pipelines.control.trace.__main__"
+    times: ClassVar[Mapping[str, float]] = {
+        "pipelines.control.trace.service._LONGEST_SECONDS": 0.1,
+        "pipelines.control.trace.service._PAUSE_SECONDS": 0.2,
+    }
     stop_seconds = request_seconds = 60
 
     def __init__(self, bootstrap: str, endpoint_port: int, log: Path) -> None:
         environment = {
             "HIFI_BOOTSTRAP": bootstrap,
             "HIFI_OTLP_ENDPOINT": f"http://127.0.0.1:{endpoint_port}",
-            "HIFI_HOLD_SECONDS": "2",
+            "HIFI_HOLD_SECONDS": "1",
             "HIFI_EXPORT_TIMEOUT": "1",
         }
         super().__init__(log, environment)

@@ -157,7 +157,7 @@ def fast_and_slow(rig: Rig, deadline: float) -> tuple[list[Row], list[str]]:
 
 
 def test_the_fast_lane_does_not_wait_for_a_costly_transform() -> None:
-    rig = Rig(lane="fast", patience=8)  # the costly thread takes most of it on a busy machine
+    rig = Rig(lane="fast", patience=6)  # the costly thread takes most of it on a busy machine
     try:
         moved, light = fast_and_slow(rig, deadline=60)
     finally:
@@ -169,11 +169,11 @@ def test_the_fast_lane_does_not_wait_for_a_costly_transform() -> None:
 
 
 def test_the_slow_lane_waits_for_it_until_the_deadline(rig: Rig) -> None:
-    moved, light = fast_and_slow(rig, deadline=8)  # as above
+    moved, light = fast_and_slow(rig, deadline=6)  # as above
     assert light == ["delivered"]
     assert {record.topic for record in moved} == {Topic.DEAD_LETTER, Topic.RETRY_IN_30S}
     assert {reason(record).partition(":")[0] for record in moved} == {"transform_failed", "deadline"}
-    assert rig.seconds < 8 + AMPLE, "the deadline, and one costly event more"
+    assert rig.seconds < 6 + AMPLE, "the deadline, and one costly event more"
 
 
 def test_a_defect_in_shaping_is_retried_and_does_not_end_the_task(

@@ -5,7 +5,7 @@ test can say of every record whether it ended well.
 """
 
 import fcntl
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -121,6 +121,8 @@ class FakePlace:
 
         self.settle_ms = 0
         """So long after its end a minute is settled."""
+
+        self._known_minutes: dict[str, tuple[Hashable, Sequence[SideMinute]]] = {}
 
         self.unreachable: set[str] = set()
         """Sides that do not say what code they have."""
@@ -285,9 +287,7 @@ class FakePlace:
         with self._world() as world:
             if side in self.silent_meters:
                 raise BackendError(f"observe of {side} does not answer")
-            begun = range(first, min(last, world.now_ms // MINUTE_MS) + 1)
-            found = [self._minute(world, side, minute) for minute in begun]
-            return [each for each in found if each.total or not each.settled]
+            return self._minutes(world, side, first, last)
 
     def pause_canary(self, side: str, *, fence: int) -> None:
         with self._changed("pause_canary", fence, side):
@@ -393,6 +393,18 @@ class FakePlace:
             return _LATE
         first = (late for late, before in zip(self.late_when_cold, shares[1:], strict=True) if not before)
         return next(first, _LATE)
+
+    def _minutes(self, world: World, side: str, first: int, last: int) -> Sequence[SideMinute]:
+        """A deployer asks for them each second; what there is to see of them changes each minute."""
+        now, settled = world.now_ms // MINUTE_MS, (world.now_ms - self.settle_ms) // MINUTE_MS
+        found, changes = world.sides[side], len(world.since)
+        key = (first, last, now, settled, found.version, found.since_ms, changes, self.late_when_cold)
+        known = self._known_minutes.get(side)
+        if known is None or known[0] != key:
+            made = [self._minute(world, side, minute) for minute in range(first, min(last, now) + 1)]
+            known = key, [each for each in made if each.total or not each.settled]
+            self._known_minutes[side] = known
+        return known[1]
 
     def _minute(self, world: World, side: str, minute: int) -> SideMinute:
         begin = minute * MINUTE_MS

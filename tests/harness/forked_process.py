@@ -66,9 +66,20 @@ class ForkedProcess:
         self._process.kill()
 
 
-def run_program(module: str) -> NoReturn:
-    """End as `python -m MODULE` does, which calls the module's `main`."""
-    sys.exit(import_module(module).main())
+def run_program(module: str, times: Mapping[str, float]) -> NoReturn:
+    """End as `python -m MODULE` does, which calls the module's `main`.
+
+    Args:
+        module: its name.
+        times: constants of modules by their full names, with the values that they have in this process.
+    """
+    program = import_module(module)
+    for name, value in times.items():
+        owner, _, constant = name.rpartition(".")
+        found = import_module(owner)
+        assert hasattr(found, constant), name
+        setattr(found, constant, value)
+    sys.exit(program.main())
 
 
 def _run(run: Callable[[], object], environment: dict[str, str], log: Path) -> None:

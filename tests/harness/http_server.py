@@ -4,6 +4,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Final
+
+STOP_SECONDS: Final = 0.05
+"""So often a server looks whether it is to stop: a stop takes that, or half a second by default."""
 
 
 class QuietHandler(BaseHTTPRequestHandler):
@@ -27,7 +31,7 @@ def http_served(
 ) -> Iterator[str]:
     """Serve until the block ends; yields the URL. Port 0 takes a free one."""
     server = ThreadingHTTPServer((address, port), handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(STOP_SECONDS,), daemon=True)
     thread.start()
     try:
         yield f"http://{address}:{server.server_address[1]}"

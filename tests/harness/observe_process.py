@@ -1,9 +1,9 @@
 """An observe process, and a client of it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from tests.harness.service_process import ServiceProcess, end_all, hifi_settings
 from tests.harness.waiting import eventually
@@ -15,6 +15,13 @@ class ObserveProcess(ServiceProcess):
     """observe on a port of its own, with short intervals."""
 
     program = "pipelines.control.observe.__main__"
+    times: ClassVar[Mapping[str, float]] = {
+        "pipelines.control.observe.health.activity_watch._EVERY_SECONDS": 0.3,
+        "pipelines.control.observe.health.rollout_watch._EVERY_SECONDS": 0.3,
+        "pipelines.control.observe.ledger_follower._TURN_SECONDS": 0.1,
+        "pipelines.control.observe.service._PAUSE_SECONDS": 0.3,
+        "pipelines.control.observe.timeline.recorder._EVERY_SECONDS": 0.3,
+    }
 
     def __init__(self, bootstrap: str, store: str, log: Path, **settings: str) -> None:
         where = {"HIFI_BOOTSTRAP": bootstrap, "HIFI_STORE_ENDPOINT": store}

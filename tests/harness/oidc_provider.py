@@ -18,6 +18,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from joserfc import jwt
 from joserfc.jwk import ECKey, Key, RSAKey
 
+from tests.harness.http_server import STOP_SECONDS
 from tests.harness.waiting import free_port
 
 CLIENT = "hifi"
@@ -61,7 +62,7 @@ class OidcProvider:
         self.published: list[Key] = [self.signing]
         self.grants: dict[str, Grant] = {}
         self._server = ThreadingHTTPServer(("127.0.0.1", self.port), _handler(self))
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(STOP_SECONDS,), daemon=True)
         self._thread.start()
 
     def close(self) -> None:

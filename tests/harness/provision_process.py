@@ -24,8 +24,8 @@ class ProvisionProcess(ServiceProcess):
             "HIFI_BOOTSTRAP": bootstrap,
             "HIFI_DOCUMENTS_TABLE": table,
             "HIFI_DOCUMENTS_ENDPOINT": endpoint,
-            "HIFI_PROVISION_SECONDS": "0.5",
-            "HIFI_LEASE_SECONDS": "3",
+            "HIFI_PROVISION_SECONDS": "0.2",
+            "HIFI_LEASE_SECONDS": "2",
             "HIFI_ROLLOUT_SECONDS": "0.3",
         }
         super().__init__(log, settings | hifi_settings(more))

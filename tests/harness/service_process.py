@@ -18,6 +18,12 @@ from tests.harness.waiting import free_port
 HOST: Final = "127.0.0.1"
 Body = bytes | str | None
 
+QUICK_TABLES: Final = {
+    "shared.kafka.background_reader.FETCH_WAIT_MS": 50,
+    "shared.kafka.global_table.POLL_SECONDS": 0.05,
+}
+"""Times of tables of topics, with which they are loaded, and know of a change, within 0.1 s, not 0.7."""
+
 _COUNTS_LINES: Final = "COVERAGE_PROCESS_CONFIG"
 """Environment variable of processes that are started under coverage.py."""
 
@@ -88,6 +94,10 @@ class ServiceProcess:
     program: ClassVar[str]
     """The name of its module, which has a `main`."""
 
+    times: ClassVar[Mapping[str, float]] = {}
+    """Shorter values of intervals that are no settings, for which tests would wait: constants by their full
+    names. Under coverage.py they are as always."""
+
     stop_seconds = 60
     """How long it may take from SIGTERM to its end."""
 
@@ -148,7 +158,7 @@ class ServiceProcess:
             with self.log.open("ab") as log:
                 command = [sys.executable, "-m", self.program]
                 return subprocess.Popen(command, env=self._environment, stdout=log, stderr=log)
-        return self._forked(partial(run_program, self.program))
+        return self._forked(partial(run_program, self.program, {**QUICK_TABLES, **self.times}))
 
     def _forked(self, run: Callable[[], object]) -> Running:
         imported = [kind.program for kind in ServiceProcess.__subclasses__()]

@@ -7,6 +7,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from tests.harness.http_server import STOP_SECONDS
+
 Span = tuple[str, str, str, str]
 """Service, name, id, parent's id."""
 
@@ -50,7 +52,7 @@ def listening(receiver: SpanReceiver) -> Iterator[None]:
             """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", receiver.port), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(STOP_SECONDS,))
         thread.start()
         try:
             yield

@@ -1,6 +1,7 @@
-"""Waits for conditions, and finds free ports."""
+"""Waits for conditions, spares the code under test its pauses, and finds free ports."""
 
 import socket
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -23,6 +24,14 @@ def eventually(
         assert waited < seconds, f"not within {seconds:.0f} s: {what}"
         time.sleep(min(max(waited / 10, 0.05), 0.5) if every is None else every)
     return found
+
+
+class NoPauses(threading.Event):
+    """An event for code that pauses with it: a wait for some seconds is over at once."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Whether it is set. Without a time it waits until it is."""
+        return super().wait(None if timeout is None else 0)
 
 
 def free_port() -> int:

@@ -130,7 +130,7 @@ def merged_reasons(tallies: list[Tally]) -> dict[str, int]:
     return total
 
 
-@pytest.mark.parametrize("examples", [15, pytest.param(60, marks=pytest.mark.proof)])
+@pytest.mark.parametrize("examples", [8, pytest.param(60, marks=pytest.mark.proof)])
 def test_any_split_into_batches_and_ranges_merges_to_the_same(mixed: pa.Table, examples: int) -> None:
     whole = list(tallied(mixed.to_batches()))
 

@@ -103,20 +103,20 @@ def test_micro_batches_are_as_far_apart_as_the_setting_says(
 ) -> None:
     side = Topics(topics)
     side.publish(*pipe_to("good", sink.url("/200")))
-    own = own_settings(spark_settings, topics, tmp_path).model_copy(update={"fast_trigger": "2 seconds"})
+    own = own_settings(spark_settings, topics, tmp_path).model_copy(update={"fast_trigger": "1 second"})
     query = build(spark, own)
     try:
         side.event("good", 1_000)
         side.flush()
         eventually(lambda: query.recentProgress and sink.ids["/200:e1000"], 240, every=0.3)
         before = max(each["batchId"] for each in query.recentProgress)
-        for n in range(30):
+        for n in range(15):
             side.event("good", n)
             side.flush()
             time.sleep(0.2)
-        eventually(lambda: sum(sink.ids.values()) == 31, 60, every=0.3)
+        eventually(lambda: sum(sink.ids.values()) == 16, 60, every=0.3)
         batches = [each for each in query.recentProgress if each["batchId"] > before and each["numInputRows"]]
-        assert 0 < len(batches) <= 5, "of six seconds"
+        assert 0 < len(batches) <= 5, "of three seconds"
     finally:
         query.stop()
 

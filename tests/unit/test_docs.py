@@ -37,7 +37,7 @@ _FENCE = re.compile(r"(?ms)^ *(```|~~~).*?^ *\1")
 _CODE = re.compile(r"`([^`\n]+)`")
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _PATH = re.compile(r"(?:pipelines|shared|scripts|docs|tests|infra|\.github)/[\w./*-]*")
-_PLACEHOLDER = re.compile(r"\b(NAME|NNNN)\b")
+_PLACEHOLDER = re.compile(r"\b(NAME|NNNN|ENVIRONMENT)\b")
 
 
 def prose(page: Path) -> str:

@@ -30,6 +30,7 @@ def test_each_failure_is_said_with_its_reason_and_a_stream_that_ended_early_too(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "test_some.py").write_text(_TESTS)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_some.py"]
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # none is needed, and some take a second
     done = subprocess.run([*command, f"--junitxml={REPORTS}/side.xml"], capture_output=True, check=False)
     assert done.returncode == 1, done.stderr
     subprocess.run([*command, f"--junitxml={REPORTS}/chain.xml", "-k", "other"], check=False)

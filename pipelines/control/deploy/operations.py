@@ -329,7 +329,7 @@ class Operations:
             return replace(seen, positions=self._backend.readable_positions(release.faulty))
         return replace(seen, restored=rewind(lambda: self._changing(release), release))
 
-    # Those that do something. The others, as WATCH and BAKE, only look at the minutes (`_fares`).
+    # The steps that do something. The others, such as WATCH and BAKE, only look at the minutes (`_fares`).
     _STEPS: Final[Mapping[Step, Callable[["Operations", Release, Seen], Seen]]] = {
         Step.PREFLIGHT: _preflight,
         Step.SNAPSHOT: _snapshot,

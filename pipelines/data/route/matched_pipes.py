@@ -23,7 +23,7 @@ def matched_pipes() -> Column:
     left = matching.open_alternatives(alternatives, bucket, values)
     by_data = computed_once(left, _by_data)
     found = fn.when(fn.col("data_tree").isNotNull(), by_data).otherwise(_found(matching.pipes_of(left)))
-    return fn.when(alternatives.isNotNull(), fn.when(costly, _found(fn.lit(None))).otherwise(found))
+    return fn.when(alternatives.isNotNull(), fn.when(costly, _found(_null())).otherwise(found))
 
 
 def _by_data(left: Column) -> Column:
@@ -44,7 +44,7 @@ def _values() -> Column:
 
     def read(top: Column) -> Column:
         costly = fn.col("costly") & matching_steps.costly_to_read(top, tree, value)
-        return fn.when(costly, fn.lit(None)).otherwise(field_values(top, tree))
+        return fn.when(~costly, field_values(top, tree))
 
     return computed_once(members(value.cast("string")), read)
 
@@ -55,9 +55,12 @@ def _by_values(left: Column, values: Column) -> Column:
         matching.pipes_of(matching.met_by_data(left, values)),
         lambda names: _found(names, watching.watched_values(names, fn.col("watches"), values)),
     )
-    return fn.when(costly, _found(fn.lit(None))).otherwise(pipes)
+    return fn.when(costly, _found(_null())).otherwise(pipes)
 
 
 def _found(pipes: Column, watched: Column | None = None) -> Column:
-    seen = fn.lit(None) if watched is None else watched
-    return fn.struct(pipes.cast("array<string>").alias("pipes"), seen.cast("array<string>").alias("watched"))
+    return fn.struct(pipes.alias("pipes"), (_null() if watched is None else watched).alias("watched"))
+
+
+def _null() -> Column:
+    return fn.lit(None).cast("array<string>")

@@ -14,7 +14,7 @@ from shared.contracts.matching_steps import COPIED, MATCHING_STEPS, MEMBER, OBJE
 
 
 def may_be_costly(value: Column, steps_per_byte: Column) -> Column:
-    """Whether data of this size may take too many steps; false without any."""
+    """Whether an event of this size may take too many steps; one without data does not."""
     return fn.coalesce(fn.octet_length(value) * steps_per_byte > MATCHING_STEPS, fn.lit(False))
 
 

@@ -78,6 +78,7 @@ class Parts(Struct, frozen=True, kw_only=True):
     sides: SidesReader
     dead_letters: DeadLetters
     tails: TailFeed
+    reads: ReadLimits
     metrics: ApiMetrics
     answers: Callable[[], bool]
     """Whether the table answers."""
@@ -98,7 +99,7 @@ def create_app(parts: Parts) -> FastAPI:
     app.include_router(
         token_routes(parts.tokens, parts.authentication, parts.access, parts.clock, parts.body_bytes)
     )
-    reads, writes = ReadLimits(), WriteLimits()
+    reads, writes = parts.reads, WriteLimits()
     made = MadeAccessFinder(parts.tokens, parts.members)
     app.include_router(tenant_routes(parts.members, parts.access, parts.clock))
     app.include_router(member_routes(parts.members, made, parts.access, parts.clock, parts.body_bytes))

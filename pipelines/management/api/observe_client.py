@@ -24,8 +24,9 @@ _AWAY: Final = {"Retry-After": "5"}
 class ObserveClient:
     """May be used from any thread."""
 
-    def __init__(self, url: str | None) -> None:
-        """`url` is observe's; None if this API has none."""
+    def __init__(self, url: str | None, timeout: httpx.Timeout = _TIMEOUT) -> None:
+        """`url` is observe's; None if this API has none. `timeout` is that of all but searches."""
+        self._timeout = timeout
         self._http = None if url is None else _client(url)
 
     def get(self, tenant: str, path: str, query: Mapping[str, str | None]) -> bytes:
@@ -35,7 +36,7 @@ class ObserveClient:
             ProblemError: 400 as observe says it, 404 for what it does not have, 503 if it does not answer
                 within about five seconds.
         """
-        return self._answered(tenant, path, query, _TIMEOUT)
+        return self._answered(tenant, path, query, self._timeout)
 
     def search(self, tenant: str, path: str, query: Mapping[str, str | None]) -> bytes:
         """The same of a path for which observe reads topics; it may take half a minute."""

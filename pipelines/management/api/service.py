@@ -15,6 +15,7 @@ from pipelines.management.api.rights.authentication import Authentication
 from pipelines.management.api.rights.callers import ClaimNames
 from pipelines.management.api.rights.member_store import MemberStore
 from pipelines.management.api.rights.rate_limits import RateLimits
+from pipelines.management.api.rights.read_limits import ReadLimits
 from pipelines.management.api.rights.token_store import TokenStore, write_first_token
 from pipelines.management.api.rollouts import Rollouts
 from pipelines.management.api.settings import ApiSettings
@@ -82,6 +83,7 @@ def parts_of(settings: ApiSettings, table: DocumentTable, tokens: TokenStore, cl
         sides=SidesReader(*place, own=settings.side, health=observe.stability, clock=clock),
         dead_letters=DeadLetters(settings.bootstrap, clock),
         tails=tails,
+        reads=ReadLimits(),
         metrics=ApiMetrics(tails),
         answers=answers,
         clock=clock,

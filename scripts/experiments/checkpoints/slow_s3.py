@@ -14,6 +14,8 @@ _HOST: Final = "127.0.0.1"
 _NOT_FORWARDED: Final = {"connection", "transfer-encoding", "keep-alive"}
 _COPY: Final = "x-amz-copy-source"
 _TIMEOUT_SECONDS: Final = 60
+_LOOK_SECONDS: Final = 0.02
+"""How long the end of a block waits for the server to end."""
 
 
 class SlowS3:
@@ -94,7 +96,7 @@ def slow_s3(backend_port: int, delay_seconds: float) -> Iterator[SlowS3]:
     server = ThreadingHTTPServer((_HOST, 0), Handler)
     server.daemon_threads = True
     proxy = SlowS3(server.server_address[1])
-    threading.Thread(target=server.serve_forever, name="slow-s3", daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(_LOOK_SECONDS,), name="slow-s3", daemon=True).start()
     try:
         yield proxy
     finally:

@@ -23,8 +23,14 @@ _LOOK_SECONDS: Final = 25.0
 _PAUSE_SECONDS: Final = 1.0
 
 
-def query_progress(
-    side: Side, driver: str, pid: int, lags: Sequence[Lag], seconds: float = _LOOK_SECONDS
+def query_progress(  # noqa: PLR0913  # the driver, and for how long it is watched
+    side: Side,
+    driver: str,
+    pid: int,
+    lags: Sequence[Lag],
+    *,
+    seconds: float = _LOOK_SECONDS,
+    pause: float = _PAUSE_SECONDS,
 ) -> Check:
     """Check the driver at work; looks again for a while before it says that something is wrong.
 
@@ -37,6 +43,7 @@ def query_progress(
         pid: its process.
         lags: of the nodes.
         seconds: for which it looks again.
+        pause: seconds between two looks.
     """
     url = f"http://{HOST}:{side.standby_port if driver == STANDBY else side.spark_port}"
     unread = {lag.node: lag.records or 0 for lag in lags}
@@ -44,7 +51,7 @@ def query_progress(
     while not (check := progress_check(side, driver, pid, _ages(samples(url)), unread)).ok:
         if time.monotonic() > deadline:
             break
-        time.sleep(_PAUSE_SECONDS)
+        time.sleep(pause)
     return check
 
 

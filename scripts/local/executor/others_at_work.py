@@ -14,12 +14,14 @@ _MOST_SILENT: Final = 5
 class OthersAtWork:
     """Whether other executors take the driver's tasks. Once there were none, that does not change."""
 
-    def __init__(self, count: Callable[[], int | None]) -> None:
-        """`count` returns the driver's executors, or None while it does not answer."""
+    def __init__(
+        self, count: Callable[[], int | None], sleep: Callable[[float], object] = time.sleep
+    ) -> None:
+        """`count` returns the driver's executors, or None while it does not answer; `sleep` takes seconds."""
         self.found = True
         """Whether there are any, as far as was seen."""
 
-        self._count, self._silent = count, 0
+        self._count, self._sleep, self._silent = count, sleep, 0
 
     def look(self) -> None:
         """Ask once. A driver that was silent for several looks has none."""
@@ -31,7 +33,7 @@ class OthersAtWork:
         """Ask until the driver has answered, or was silent for long."""
         self.look()
         while self.found and self._silent:
-            time.sleep(_SOON_SECONDS)
+            self._sleep(_SOON_SECONDS)
             self.look()
 
     def watch(self, stopping: threading.Event) -> None:

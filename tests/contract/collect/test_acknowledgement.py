@@ -6,7 +6,9 @@ import re
 import shutil
 import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import ClassVar
 
 import msgspec
 import pytest
@@ -177,9 +179,15 @@ def test_acknowledged_and_late_events_are_counted(collect: CollectProcess) -> No
     assert [collect.metric(name) - b for name, b in zip(names, before, strict=True)] == [2, 1, 1]
 
 
+class HastyCollect(CollectProcess):
+    """Asks brokers for a second: its stop waits for the last question."""
+
+    times: ClassVar[Mapping[str, float]] = {"shared.kafka.global_table._LOOK_SECONDS": 1.0}
+
+
 def test_it_waits_for_brokers_that_are_not_there_yet(tmp_path: Path) -> None:
     """Alive but not ready, and no response is a 2xx."""
-    process = CollectProcess("127.0.0.1:1", tmp_path / "log")
+    process = HastyCollect("127.0.0.1:1", tmp_path / "log")
     try:
         eventually(lambda: _alive(process))
         assert process.request("GET", "/readyz").status == 503

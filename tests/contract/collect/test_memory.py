@@ -21,11 +21,18 @@ SMALL = {
     "gzip bombs": 0.5,
     "too many events": 0.25,
     "deep events": 0.25,
-    "unread answers": 0.25,
 }
 """Shares of attacks that without a defence would still break the bound: 1,200 posts of 200 KB hold 240 MB, 75
-bombs 600 MiB; of arrays with too many events, or with deep ones, a single one becomes 300 MB of objects;
-what 100 clients do not read of their answers takes 180 MiB."""
+bombs 600 MiB; of arrays with too many events, or with deep ones, a single one becomes 300 MB of objects."""
+COVERED = {
+    "trailers without a key on /healthz": "trailers with a key",
+    "trailers without a key": "trailers with a key",
+    "one trailer": "trailers with a key",
+    "one header": "headers",
+    "every place": "zstd places",
+    "unread answers": "test_unread_answers.py",
+}
+"""Attacks that run in the proof only, at their full size, and what meets the same bound in `make test`."""
 P95_SECONDS = 0.2
 """Bound on p95 on an otherwise idle machine, seconds."""
 BUSY_SECONDS = 15.0
@@ -104,7 +111,7 @@ def victim(bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         process.kill()
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("attack", [each for each in ATTACKS if each not in COVERED])
 def test_an_attack_is_bounded_and_shuts_no_good_client_out(victim: CollectProcess, attack: str) -> None:
     assert median(attacked(victim, attack, SMALL.get(attack, 1.0), afterwards=0.5)) <= BUSY_SECONDS
 

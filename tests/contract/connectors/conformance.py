@@ -32,6 +32,9 @@ TRIES = 3
 DEADLINE = AMPLE
 """Seconds of a micro-batch."""
 
+TRY_SECONDS, MICRO_BATCH_SECONDS = 0.25, 1.0
+"""Of a try, and of a micro-batch, that end because the far side is silent."""
+
 SLACK = 40.0
 """Seconds that a busy machine may add to a deadline; less than what a test would wait for by mistake."""
 
@@ -91,16 +94,16 @@ class Conformance:
         assert all(": " in text for text in reasons(rows))
 
     def test_a_try_ends_in_its_time_and_its_events_wait(self, far: Far, rig: Rig, silent: Silent) -> None:
-        lead(rig, far, "p1", port=silent.port, timeout_seconds=0.5)
+        lead(rig, far, "p1", port=silent.port, timeout_seconds=TRY_SECONDS)
         rows = send(rig)
         assert ends(rows) == dict.fromkeys(ALL, "retry")
-        assert rig.seconds < TRIES * 0.5 * (2 if far.alone else 1) + SLACK
+        assert rig.seconds < TRIES * TRY_SECONDS * (2 if far.alone else 1) + SLACK
         assert all(text.startswith("timeout: ") for text in reasons(rows))
 
     def test_a_micro_batch_ends_in_its_time(self, far: Far, rig: Rig, silent: Silent) -> None:
         lead(rig, far, "p1", port=silent.port, timeout_seconds=AMPLE)
-        assert ends(send(rig, deadline=2.0)) == dict.fromkeys(ALL, "retry")
-        assert rig.seconds < 2.0 + SLACK
+        assert ends(send(rig, deadline=MICRO_BATCH_SECONDS)) == dict.fromkeys(ALL, "retry")
+        assert rig.seconds < MICRO_BATCH_SECONDS + SLACK
 
     def test_others_do_not_wait_for_a_destination_that_hangs(
         self, far: Far, rig: Rig, silent: Silent

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from scripts.deployer import watch
 from shared.contracts.release_steps import Kind, Step
 from shared.contracts.releases import DEPLOYER, SideState
 from shared.runtime.clock import wall_clock
@@ -15,6 +16,12 @@ from tests.contract.deploy.deployers import SECONDS, Deployers
 from tests.harness.fake_world import DARK, LIGHT, NEW, Bad, new_world, read_world
 from tests.harness.kept_lease import assert_kept
 from tests.harness.waiting import eventually
+
+
+@pytest.fixture(autouse=True)
+def quick_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands look five times a second at the release that they follow."""
+    monkeypatch.setattr(watch, "_SECONDS", 0.2)
 
 
 def test_a_deployer_that_is_killed_is_followed_by_one_that_goes_on(deployers: Deployers) -> None:
@@ -32,7 +39,7 @@ def test_a_deployer_whose_call_takes_longer_than_its_lease_keeps_the_lead(
     deployers: Deployers, tmp_path: Path
 ) -> None:
     go = tmp_path / "go"
-    deployers.start(go, patience=SECONDS)
+    deployers.start(go, patience=SECONDS, lease=0.4)
     deployers.ask(Kind.DEPLOY, NEW)
     deployers.until(lambda release: release.step is Step.CANARY, "the slow one sets weights")
     # Without another one, which would lead at once if a busy machine held this one up.
@@ -43,7 +50,7 @@ def test_a_deployer_whose_call_takes_longer_than_its_lease_keeps_the_lead(
     deployers.whole(NEW, DARK)
 
 
-@pytest.mark.parametrize("goes_on", [True, False])
+@pytest.mark.parametrize("goes_on", [True, pytest.param(False, marks=pytest.mark.proof)])
 def test_a_deployer_that_hangs_lets_go_of_the_sides_and_disturbs_no_one_if_it_goes_on(
     deployers: Deployers, tmp_path: Path, goes_on: bool
 ) -> None:

@@ -1,7 +1,6 @@
 """Documents written through the management API, over DynamoDB Local and real brokers."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -22,7 +21,7 @@ from shared.contracts.documents import Destination, Document, Pipe, Source
 from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.item_store import ItemStore
 from shared.runtime.clock import wall_clock
-from tests.contract.management.api_process import ApiProcess
+from tests.contract.management.api_process import ApiProcess, running_api
 from tests.harness.waiting import free_port
 
 OPTIONS = {"url": "http://127.0.0.1:9/"}
@@ -131,17 +130,21 @@ def test_a_part_that_is_refused_names_what_was_written_before_it_and_its_keys_ar
     assert [(each.name, (each.write_key or "")[:3]) for each in keyed] == [(tenant, "wk_")]
 
 
-@pytest.fixture
-def alone(dynamodb_local: str, tmp_path: Path) -> Iterator[dict[str, str]]:
+@pytest.fixture(scope="module")
+def lone_api(dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiProcess]:
     """A management API without a provisioner."""
-    api = ApiProcess(tmp_path, dynamodb_local, allow_loopback="true")
-    yield {
-        "HIFI_SERVER": f"http://127.0.0.1:{api.port}",
-        "HIFI_TOKEN": api.operator,
-        "HIFI_DOCUMENTS_TABLE": api.table,
-        "HIFI_DOCUMENTS_ENDPOINT": dynamodb_local,
+    with running_api(tmp_path_factory.mktemp("alone"), dynamodb_local, allow_loopback="true") as api:
+        yield api
+
+
+@pytest.fixture
+def alone(lone_api: ApiProcess) -> dict[str, str]:
+    return {
+        "HIFI_SERVER": lone_api.url,
+        "HIFI_TOKEN": lone_api.operator,
+        "HIFI_DOCUMENTS_TABLE": lone_api.table,
+        "HIFI_DOCUMENTS_ENDPOINT": lone_api.endpoint,
     }
-    api.kill()
 
 
 def test_without_a_provisioner_a_write_stays_in_the_table_and_its_writer_is_told(

@@ -15,7 +15,7 @@ from shared.runtime.clock import wall_clock
 from tests.harness.waiting import eventually
 
 TABLE = "kept"
-LEASE = 3.0
+LEASE = 1.0
 
 
 @pytest.fixture
@@ -34,8 +34,13 @@ def test_it_beats_for_longer_than_its_lease_and_ends_with_the_block(
     registers: tuple[ActivityRegister, ActivityRegister],
 ) -> None:
     owner, other = registers
+
+    def beats() -> int:
+        """So far; 0 while a busy machine holds it up, which the other takes for its end."""
+        return max((each.beat for each in other.look().activities), default=0)
+
     with kept_activity(owner, _begun(owner)):
-        eventually(lambda: other.look().activities[0].beat > 2 * RENEWALS, what="it beats")
+        eventually(lambda: beats() > 2 * RENEWALS, what="it beats")
     assert other.look().activities == []
 
 

@@ -21,7 +21,7 @@ from shared.contracts.topics import Topic
 from shared.kafka.background_reader import reader_config
 from shared.kafka.producer import producer_config
 from tests.contract.local.command import hifi
-from tests.harness.command_line import HIFI
+from tests.harness.command_line import HIFI, Hifi
 from tests.harness.lone_broker import QUICK_TO_COMPILE
 
 pytestmark = pytest.mark.timeout(900)
@@ -109,16 +109,16 @@ def test_a_second_up_on_the_folder_is_refused(up: Up) -> None:
 
 def test_doctor_finds_a_healthy_side_and_names_a_broker_that_is_down(up: Up) -> None:
     _running(up)
-    said: list[str] = []
+    said, asked = list[str](), Hifi(up.side.root, {})
 
     def healthy() -> bool:
-        done = hifi("doctor", "--data", str(up.side.root))
+        done = asked.run("doctor")
         said.append(done.stdout)
         return done.returncode == 0
 
     _until(healthy, 240, lambda: said[-1])  # a broker that stood still for seconds is missed for a while
     Supervisor(up.side).stop_program("broker-2")
-    hurt = hifi("doctor", "--data", str(up.side.root))
+    hurt = asked.run("doctor")
     assert hurt.returncode == 1
     assert "broker-2" in hurt.stdout
 

@@ -8,7 +8,11 @@ import pytest
 from scripts.local.kafka.cluster import Cluster
 from scripts.local.ports import free_base
 from scripts.local.side import Side
-from tests.contract.local.command import hifi
+from tests.harness.command_line import Done, Hifi
+
+
+def hifi(*arguments: str) -> Done:
+    return Hifi(None, {}).run(*arguments)
 
 
 def test_another_side_on_the_same_ports_is_refused_with_the_owner(brokers: Cluster, tmp_path: Path) -> None:

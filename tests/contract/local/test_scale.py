@@ -33,7 +33,7 @@ from shared.dynamodb.document_table import DocumentTable
 from shared.runtime.errors import OperatorError
 from shared.runtime.metrics import SparkMetric
 from tests.contract.local.own_program import own_program
-from tests.harness.command_line import HIFI
+from tests.harness.command_line import HIFI, Hifi
 from tests.harness.http_server import QuietHandler, http_served
 from tests.harness.scripted_observe import ScriptedObserve, scripted_observe
 from tests.harness.waiting import eventually
@@ -113,7 +113,7 @@ def _drain_last(side: Side, supervisor: Supervisor) -> tuple[str, "subprocess.Po
     """A `hifi scale` that waits for the tasks of the last worker."""
     running = running_workers(supervisor)
     process = subprocess.Popen(
-        _scale_command(side, len(running) - 1),
+        [*HIFI, *_scale_command(side, len(running) - 1)],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -130,10 +130,10 @@ def _drain_last(side: Side, supervisor: Supervisor) -> tuple[str, "subprocess.Po
 
 
 def _scale_command(side: Side, workers: int) -> list[str]:
-    return [*HIFI, "scale", "--workers", str(workers), "--data", str(side.root)]
+    return ["scale", "--workers", str(workers), "--data", str(side.root)]
 
 
-@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("by", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.proof)])
 def test_a_worker_that_is_being_drained_is_stopped_when_the_command_is_asked_to_end(
     side: Side, supervisor: Supervisor, register: ActivityRegister, by: signal.Signals
 ) -> None:
@@ -181,8 +181,7 @@ def test_no_worker_is_drained_during_maintenance_which_waits_for_one_that_is(
 
 
 def _refused(side: Side, workers: int) -> str:
-    command = _scale_command(side, workers)
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = Hifi(None, {}).run(*_scale_command(side, workers))
     assert done.returncode == 1, done.stdout
     return " ".join(done.stderr.split())
 

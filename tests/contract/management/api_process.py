@@ -2,10 +2,10 @@
 
 import json
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from tests.harness.api_description import kept
 from tests.harness.service_process import Answer, ServiceProcess, hifi_settings
@@ -22,6 +22,7 @@ class ApiProcess(ServiceProcess):
     """`python -m pipelines.management.api` over a table of its own, with its operator's token."""
 
     program = "pipelines.management.api.__main__"
+    times: ClassVar[Mapping[str, float]] = {"pipelines.management.api.tail_stream.CHECK_SECONDS": 0.3}
 
     def __init__(self, folder: Path, endpoint: str, table: str = "", **settings: str) -> None:
         self.table = table or f"documents-{uuid.uuid4().hex}"
@@ -77,9 +78,11 @@ def destination(timeout: float = 5.0) -> dict[str, Any]:
 
 
 @contextmanager
-def running_api(folder: Path, endpoint: str, **settings: str) -> Iterator[ApiProcess]:
+def running_api(
+    folder: Path, endpoint: str, kind: type[ApiProcess] = ApiProcess, **settings: str
+) -> Iterator[ApiProcess]:
     """An API that is ready, until the block ends."""
-    process = ApiProcess(folder, endpoint, **settings)
+    process = kind(folder, endpoint, **settings)
     try:
         yield process
     finally:

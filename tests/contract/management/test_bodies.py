@@ -9,7 +9,10 @@ from uuid import uuid4
 import psutil
 import pytest
 
-from tests.contract.management.api_process import ANY, ApiProcess, running_api
+from shared.contracts.documents import Pipe
+from shared.dynamodb.document_table import DocumentTable
+from tests.contract.management.api_process import ApiProcess, running_api
+from tests.harness.document_changes import change_of
 from tests.harness.service_process import HOST
 
 VERSIONS = 25
@@ -25,7 +28,7 @@ def strict(dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
     """One that waits a second for a body, and holds a mebibyte of them, behind a proxy: it closes no idle
     connection of its own."""
     settings = {"body_timeout": "1", "bodies_bytes": str(1024 * 1024), "public_url": "https://api.test"}
-    with running_api(tmp_path_factory.mktemp("strict"), dynamodb_local, **settings) as process:
+    with running_api(tmp_path_factory.mktemp("strict"), dynamodb_local, ApiProcess, **settings) as process:
         yield process
 
 
@@ -94,16 +97,13 @@ def test_lists_that_many_connections_do_not_read_take_little_memory(strict: ApiP
 
 
 def _long_history(api: ApiProcess) -> str:
-    """The path of a page of versions that is as large as one gets."""
-    path = "/v1/tenants/unread/pipes/p"
-    sink = {"options": {"url": "https://example.com/hook"}}
-    assert api.ask("PUT", "/v1/tenants/unread/destinations/d", sink, ANY).status == 201
-    assert api.ask("PUT", "/v1/tenants/unread/sources/s", {}, ANY).status == 201
+    """The path of a page of versions that is as large as one gets; the API would check each of them."""
+    table = DocumentTable(api.table, api.endpoint)
     for n in range(VERSIONS):
-        pipe = {"source": "s", "destination": "d", "match": {"data": {"a": [f"{n}" + "x" * 200_000]}}}
-        answer = api.ask("PUT", path, pipe, ANY)
-        assert answer.status in (200, 201), answer.text
-    return f"{path}/history?limit=200"
+        match = {"data": {"a": [f"{n}" + "x" * 200_000]}}
+        pipe = Pipe(name="p", tenant="unread", source="s", destination="d", match=match)
+        table.write("unread", [change_of(pipe)], by="ann", at_ms=n)
+    return "/v1/tenants/unread/pipes/p/history?limit=200"
 
 
 def test_a_slow_body_is_refused_in_words_and_counted(strict: ApiProcess) -> None:

@@ -124,7 +124,7 @@ def test_every_acknowledged_write_is_in_the_history_once_and_in_order(
     dynamodb_local: str, tmp_path: Path
 ) -> None:
     api = ApiProcess(tmp_path, dynamodb_local)
-    load = Load("acme", writers=16, documents=4, seconds=5.0, kills=2)
+    load = Load("acme", writers=16, documents=4, seconds=3.0, kills=2)
     try:
         written = written_under_kills(api, load, [api])
         eventually(api.ready, START_SECONDS)

@@ -2,10 +2,11 @@
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -114,6 +115,12 @@ def test_what_observe_does_not_have_is_not_found(observe: tuple[ApiProcess, Slow
     assert api.ask("GET", path("acme")).status == 404
 
 
+class HastyApi(ApiProcess):
+    """Gives brokers up after a second."""
+
+    times: ClassVar[Mapping[str, float]] = {"pipelines.management.api.dead_letters._BROKERS_SECONDS": 1.0}
+
+
 @pytest.fixture
 def silent_brokers() -> Iterator[str]:
     """An address that takes connections and says nothing."""
@@ -134,7 +141,7 @@ def test_one_tenants_searches_for_dead_letters_leave_room_for_anothers(
             letters("busy")
 
     with (
-        running_api(tmp_path, dynamodb_local, bootstrap=silent_brokers) as api,
+        running_api(tmp_path, dynamodb_local, HastyApi, bootstrap=silent_brokers) as api,
         ThreadPoolExecutor(AT_ONCE) as pool,
     ):
         for _ in range(AT_ONCE):

@@ -75,7 +75,7 @@ def test_a_tenant_at_its_limit_can_rotate_a_write_key(dynamodb_local: str, tmp_p
         assert api.ask("PUT", path, {}, NEW).status == 201
         (first,) = api.ask("GET", f"{path}/keys").json["items"]
         full = False
-        for room in range(1, 1_000, 20):
+        for room in range(1, 1_000, 40):
             options = {"url": "https://example.com/" + "x" * room}
             answer = api.ask("PUT", "/v1/tenants/acme/destinations/d", {"options": options}, ANY)
             full = full or answer.status == 409

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 import numpy as np
@@ -94,12 +95,18 @@ class Side:
             self.receipt(ids, minute, pipe)
 
     def read(self) -> None:
-        """Mark that every node has read everything."""
+        """Mark that every node has read everything, all of them at once: each looks for its coordinator."""
         self._topics.flush()
-        with OffsetRangeReader(self.bootstrap, "test-side") as reader:
-            for node in CHAIN_GROUPS:
-                ends = [TopicPartition(s.topic, s.partition, s.end) for s in reader.whole(INPUTS[node])]
-                ProgressGroup(self.bootstrap, node).show(ends)
+        with (
+            OffsetRangeReader(self.bootstrap, "test-side") as reader,
+            ThreadPoolExecutor(len(CHAIN_GROUPS)) as pool,
+        ):
+            spans = {node: reader.whole(INPUTS[node]) for node in CHAIN_GROUPS}
+            list(pool.map(self._show, spans.keys(), spans.values()))
+
+    def _show(self, node: str, read: Sequence[OffsetRange]) -> None:
+        ends = [TopicPartition(span.topic, span.partition, span.end) for span in read]
+        ProgressGroup(self.bootstrap, node).show(ends)
 
     def audit(self) -> list[Range]:
         """Tally new records; returns the new records of the ledger."""

@@ -29,6 +29,9 @@ AHEAD_BYTES = 128 * 1024
 BATCH = 24
 """Records of a batch: six minutes."""
 
+CAUGHT_UP = 360
+"""Minutes that audit counts at last: three times as many states as may be in memory."""
+
 LOST = 100
 """A minute in which transmit lost everything."""
 
@@ -92,8 +95,8 @@ def live(url: str, minutes: int) -> tuple[Following, GivenReader]:
 def test_minutes_leave_memory_while_audit_catches_up_and_are_judged_rightly_once_it_has(
     store_url: str,
 ) -> None:
-    following, reader = live(store_url, MINUTES)
-    whole = written(MINUTES)
+    following, reader = live(store_url, CAUGHT_UP)
+    whole = written(CAUGHT_UP)
     for each in whole:
         if each.topic is Topic.RECEIPTS and each.start == LOST:
             each.tallies = []
@@ -103,12 +106,12 @@ def test_minutes_leave_memory_while_audit_catches_up_and_are_judged_rightly_once
         assert following.held <= 2 * (KEPT + 2) + MOST_NEW + BATCH
         assert all(card.lost == card.doubled == 0 for card in following.shown())
     assert following.loop.snapshot.open_minutes < 2 * (KEPT + 2) + MOST_NEW
-    assert len(following.stored("acme")) > MINUTES - KEPT - MOST_NEW
+    assert len(following.stored("acme")) > CAUGHT_UP - KEPT - MOST_NEW
     assert {("acme", FIRST + LOST), ("zoo", FIRST + LOST)} <= following.meter.board.ledger.minutes.keys()
     reader.write(whole[-1:])
     following.follower.turn()
     following.finish()
-    expected = [(0, 5) if at == LOST else (5, 0) for at in range(MINUTES)]
+    expected = [(0, 5) if at == LOST else (5, 0) for at in range(CAUGHT_UP)]
     for tenant in ("acme", "zoo"):
         assert [(card.delivered, card.lost) for card in following.stored(tenant)] == expected
     assert all(card.settled and not card.doubled for card in following.stored("acme"))

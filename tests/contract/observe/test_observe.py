@@ -129,9 +129,9 @@ def test_nothing_is_lost_while_a_node_has_still_to_read_it(topics: str, start: S
     side.collected(ids(0, 10), minute)
     side.each(Topic.EVENTS, ids(0, 4), minute)
     side.audit()
-    observe = start()
+    observe = start(settle_seconds="0.3")
     eventually(lambda: observe.card(minute)["collected"] == 10)
-    time.sleep(3)  # longer than the settle time, so a wrong verdict would show
+    time.sleep(1.5)  # five times the settle time, so a wrong verdict would show
     card = observe.card(minute)
     assert (card["lost"], card["under_way"]) == (0, 10)
     side.read()

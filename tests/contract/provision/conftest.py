@@ -13,7 +13,7 @@ from tests.harness.waiting import eventually
 
 TABLE = "documents"
 
-Start = Callable[[], ProvisionProcess]
+Start = Callable[..., ProvisionProcess]
 
 
 @pytest.fixture
@@ -35,8 +35,8 @@ def start(topics: str, endpoint: str, tmp_path: Path) -> Iterator[Start]:
     with ExitStack() as ending:
         started: list[ProvisionProcess] = []
 
-        def begin() -> ProvisionProcess:
-            started.append(ProvisionProcess(topics, endpoint, TABLE, tmp_path / f"{len(started)}.log"))
+        def begin(kind: type[ProvisionProcess] = ProvisionProcess) -> ProvisionProcess:
+            started.append(kind(topics, endpoint, TABLE, tmp_path / f"{len(started)}.log"))
             ending.callback(started[-1].kill)
             ending.callback(stop_all, [started[-1]])
             eventually(started[-1].ready, START_SECONDS, "the provisioner is ready")

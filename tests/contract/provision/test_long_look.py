@@ -24,7 +24,7 @@ from tests.contract.provision.conftest import TABLE
 from tests.harness.kept_lease import assert_kept, lease_key
 from tests.harness.waiting import eventually
 
-LEASE_SECONDS = 1.0
+LEASE_SECONDS = 0.5
 WAIT_SECONDS = 60.0
 
 

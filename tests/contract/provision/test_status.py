@@ -19,6 +19,9 @@ from tests.harness.document_changes import change_of
 from tests.harness.topics import Topics
 from tests.harness.waiting import eventually
 
+SILENT_SECONDS = 5.0
+"""After which a node is forgotten; it says each two seconds what it uses."""
+
 
 @pytest.fixture
 def tenant() -> str:
@@ -27,7 +30,7 @@ def tenant() -> str:
 
 @pytest.fixture
 def nodes(topics: str) -> Iterator[list[ConfigNode]]:
-    found = [ConfigNode(topics, f"node-{number}") for number in range(2)]
+    found = [ConfigNode(topics, f"node-{number}", valid_seconds=SILENT_SECONDS) for number in range(2)]
     yield found
     for each in found:
         each.stop()

@@ -29,6 +29,7 @@ from tests.deploy.aws.idempotency import Remembered
 from tests.deploy.aws.inventory import inventory
 from tests.deploy.aws.permissions import action_of, allowed_patterns, ec2_error, may, refusal
 from tests.deploy.aws.quotas import Quotas
+from tests.harness.http_server import STOP_SECONDS
 
 # LocalStack's account, so that a stack finds the same names in either.
 LOCAL = Place(account="000000000000", region="eu-west-1")
@@ -122,7 +123,7 @@ def serving(place: Place = LOCAL, *, port: int = 0) -> Iterator[LocalAws]:
     """Serve in a thread of this process, so that a test can look behind the endpoint."""
     aws = LocalAws(place)
     server = bind(aws, port)
-    thread = Thread(target=server.serve_forever, daemon=True)
+    thread = Thread(target=server.serve_forever, args=(STOP_SECONDS,), daemon=True)
     thread.start()
     try:
         yield aws

@@ -57,7 +57,7 @@ def _tail(terms: Iterable[float], *, falling: bool) -> float:
     for each in terms:
         term = exp(each)
         found += term
-        if falling and term < found * _NEGLIGIBLE:
+        if falling and term <= found * _NEGLIGIBLE:  # all of them may be too small for a float
             break
     return min(1.0, found)
 

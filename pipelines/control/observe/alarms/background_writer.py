@@ -34,8 +34,10 @@ class _Pending:
 class BackgroundWriter:
     """One thread that writes to the store and retries what failed, for whatever reason."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, retry_seconds: float = _RETRY_SECONDS) -> None:
+        """`retry_seconds` is the pause after a write that failed."""
         self._store = store
+        self._retry_seconds = retry_seconds
         self._pending = _Pending()
         self._changed = threading.Condition()
         self._stopping = False
@@ -104,4 +106,4 @@ class BackgroundWriter:
                 k: v for k, v in batch.notifications.items() if k not in known
             } | newer.notifications
             newer.others = {k: v for k, v in batch.others.items() if k not in known} | newer.others
-            return not self._changed.wait_for(lambda: self._stopping, _RETRY_SECONDS)
+            return not self._changed.wait_for(lambda: self._stopping, self._retry_seconds)

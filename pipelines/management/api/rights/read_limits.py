@@ -22,7 +22,9 @@ _WAIT_SECONDS: Final = 1.0
 class ReadLimits:
     """Of one process, on one event loop: a request that waits takes no thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, wait_seconds: float = _WAIT_SECONDS) -> None:
+        """`wait_seconds` is how long a read may wait for each of its two permits."""
+        self._wait_seconds = wait_seconds
         self._all = asyncio.Semaphore(AT_ONCE)
         self._of_tenants: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
@@ -30,16 +32,16 @@ class ReadLimits:
         """A dependency of a route, after its guard, that raises a ProblemError with 429."""
         own = self._of_tenants.setdefault(request.path_params["tenant"], asyncio.Semaphore(OF_TENANT))
         async with (
-            _turn(own, tenant_busy(_AGAIN_SECONDS)),
-            _turn(self._all, server_busy("reads", _AGAIN_SECONDS)),
+            _turn(own, self._wait_seconds, tenant_busy(_AGAIN_SECONDS)),
+            _turn(self._all, self._wait_seconds, server_busy("reads", _AGAIN_SECONDS)),
         ):
             yield
 
 
 @asynccontextmanager
-async def _turn(permits: asyncio.Semaphore, refusal: ProblemError) -> AsyncIterator[None]:
+async def _turn(permits: asyncio.Semaphore, seconds: float, refusal: ProblemError) -> AsyncIterator[None]:
     try:
-        async with asyncio.timeout(_WAIT_SECONDS):
+        async with asyncio.timeout(seconds):
             await permits.acquire()
     except TimeoutError:
         raise refusal from None

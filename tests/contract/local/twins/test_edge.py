@@ -25,6 +25,7 @@ from scripts.local.twins.traffic import LocalTraffic, NotTakingError, PinnedTena
 from shared.contracts.documents import SEALED_PREFIX, key_digest
 from shared.contracts.side_weights import WrongWeightsError
 from tests.harness.edge_traffic import EdgeTraffic
+from tests.harness.http_server import STOP_SECONDS
 from tests.harness.twins_ports import TWINS_PORTS
 from tests.harness.waiting import eventually
 
@@ -59,7 +60,7 @@ class Service:
                 pass
 
         self._server = ThreadingHTTPServer((HOST, port), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(STOP_SECONDS,), daemon=True)
         self._thread.start()
 
     def end(self) -> None:

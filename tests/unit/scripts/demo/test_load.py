@@ -27,9 +27,15 @@ def receiver() -> Receiver:
 
 
 def totals_of(
-    monkeypatch: pytest.MonkeyPatch, receiver: Receiver, looks: Sequence[tuple[str, int]]
+    monkeypatch: pytest.MonkeyPatch,
+    receiver: Receiver,
+    looks: Sequence[tuple[str, int]],
+    seconds: float = 60.0,
 ) -> DemoTotals:
-    """Of events that did not arrive and wait nowhere; each look finds records that a node has not read."""
+    """Of events that did not arrive and wait nowhere; each look finds records that a node has not read.
+
+    The chain is looked at for some seconds, unless it has read everything before.
+    """
     left = list(looks)
 
     def lags(_: object) -> list[Lag]:
@@ -38,7 +44,8 @@ def totals_of(
         return [Lag(node=node, records=count, ahead=count) for node, count in counts.items()]
 
     monkeypatch.setattr(verify, "lags", lags)
-    monkeypatch.setattr(verify, "_LOOKS_SECONDS", 0.5)
+    monkeypatch.setattr(verify, "_LOOKS_SECONDS", seconds)
+    monkeypatch.setattr(verify, "_PAUSE_SECONDS", 0.01)
     monkeypatch.setattr(load, "visible_ids", lambda _: set())
     source = Telemetry("run")
     plan = DemoLoad(
@@ -52,7 +59,7 @@ def totals_of(
 def test_events_are_on_the_way_while_a_node_has_not_read_all(
     node: str, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    totals = totals_of(monkeypatch, receiver, [(node, 1)])
+    totals = totals_of(monkeypatch, receiver, [(node, 1)], seconds=0.05)
     assert (totals.lost, totals.on_the_way, totals.good) == (0, 2, False)
 
 
@@ -79,17 +86,17 @@ def test_an_event_that_arrives_while_it_is_searched_for_is_not_lost(
 
 async def interrupted_while_it_waits(receiver: Receiver) -> float:
     """Seconds from Ctrl-C to the end of a load that was acknowledged and of which nothing arrives."""
-    stopping, shown = asyncio.Event(), list[DemoState]()
+    stopping, shown, every = asyncio.Event(), list[DemoState](), 0.05
     async with Receiver() as collect:
         source = Telemetry("run")
         plan = DemoLoad(
             url=collect.url, bootstraps=[], source=source, kind_of=None, rate=100, batch=10, seconds=0.1
         )
-        running = asyncio.create_task(Demo(plan, receiver, shown.append, 0.05).run(stopping))
+        running = asyncio.create_task(Demo(plan, receiver, shown.append, every).run(stopping))
         known = -1
         while known != len(shown) or collect.arrivals < 10:  # it shows nothing while it waits
             known = len(shown)
-            await asyncio.sleep(1.0)
+            await asyncio.sleep(4 * every)
         assert not running.done()
         began = time.monotonic()
         stopping.set()

@@ -46,7 +46,7 @@ def test_a_program_is_given_the_time_to_write_as_it_ends(tmp_path: Path) -> None
     code = (
         "import pathlib, signal, sys, time\n"
         "def end(*_):\n"
-        f"    time.sleep(0.5); pathlib.Path({str(written)!r}).touch(); sys.exit()\n"
+        f"    time.sleep(0.2); pathlib.Path({str(written)!r}).touch(); sys.exit()\n"
         "signal.signal(signal.SIGTERM, end)\n"
         "print('up', flush=True)\n"
         "time.sleep(600)\n"

@@ -14,7 +14,9 @@ from shared.documents.check import field_problems
 from shared.documents.problems import MOST_PROBLEMS
 
 TIMES = 8
-"""As much CPU as it takes to write a document as JSON; for all of 100,000 fields it would be twenty times."""
+"""As much CPU as it takes to write a document as JSON; for all of its fields it would be twenty times."""
+
+MANY = 30_000
 
 
 def cpu_seconds(act: Callable[[], object]) -> float:
@@ -28,7 +30,7 @@ def cpu_seconds(act: Callable[[], object]) -> float:
 
 
 def test_of_very_many_unknown_fields_the_first_are_reported() -> None:
-    document = {"kind": "pipe"} | {f"field_{at}": 1 for at in range(100_000)}
+    document = {"kind": "pipe"} | {f"field_{at}": 1 for at in range(MANY)}
     found = list(field_problems(document))
     assert len(found) == MOST_PROBLEMS
     assert found[0][:2] == ("$.field_0", "a pipe has no field 'field_0'")
@@ -37,12 +39,12 @@ def test_of_very_many_unknown_fields_the_first_are_reported() -> None:
 
 
 def test_of_very_many_deep_fields_the_first_are_reported() -> None:
-    deep = {f"field_{at}": nested(MAX_DOCUMENT_DEPTH) for at in range(3_000)}
+    deep = {f"field_{at}": nested(MAX_DOCUMENT_DEPTH) for at in range(1_000)}
     assert len(list(field_problems({"kind": "pipe"} | deep))) == MOST_PROBLEMS
 
 
 def test_of_very_many_unknown_options_the_first_are_reported() -> None:
-    options = {f"option_{at}": 1 for at in range(100_000)}
+    options = {f"option_{at}": 1 for at in range(MANY)}
     document = {"kind": "destination", "name": "a", "tenant": "a", "options": options}
     assert len(list(field_problems(document))) == MOST_PROBLEMS
     spent = cpu_seconds(lambda: list(field_problems(document)))
@@ -141,7 +143,7 @@ def test_unknown_fields_within_fields_are_all_found_beside_what_else_is_wrong() 
 
 
 def test_of_very_many_unknown_fields_within_a_field_the_first_are_reported() -> None:
-    batch = {f"field_{at}": 1 for at in range(100_000)}
+    batch = {f"field_{at}": 1 for at in range(MANY)}
     document = SINK | {"options": {"url": "https://a.io"}, "batch": batch}
     assert len(list(field_problems(document))) == MOST_PROBLEMS
     spent = cpu_seconds(lambda: list(field_problems(document)))

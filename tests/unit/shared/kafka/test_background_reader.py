@@ -39,6 +39,11 @@ class Reader(BackgroundReader):
         return not self._stopping.wait(0.01)
 
 
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background_reader, "POLL_SECONDS", 0.01)
+
+
 @contextmanager
 def running(reader: Reader) -> Iterator[Reader]:
     reader.start()

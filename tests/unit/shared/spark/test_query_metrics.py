@@ -112,7 +112,7 @@ def session(infos: Sequence[str], *, local: bool) -> MagicMock:
 
 def test_executors_are_counted_without_the_driver_until_it_stops() -> None:
     meters, stopping = QueryMetrics("test"), threading.Event()
-    meters.count_executors(session(["driver", "one", "two"], local=False), stopping)
+    meters.count_executors(session(["driver", "one", "two"], local=False), stopping, seconds=0.01)
     eventually(lambda: value(meters, SparkMetric.EXECUTORS) == 2, 60)
     stopping.set()
 

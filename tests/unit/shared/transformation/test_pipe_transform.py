@@ -5,6 +5,7 @@ import json
 import time
 import tracemalloc
 from contextlib import suppress
+from functools import cache
 from typing import Any
 
 import jmespath
@@ -168,6 +169,7 @@ MANY = json.dumps(['x\\"' * 10] * 8_000).encode()
 MEGABYTE = json.dumps(list(range(150_000)), separators=(",", ":")).encode()
 
 
+@cache
 def most_seconds() -> float:
     """Of CPU: 5 s on a machine that reads MEGABYTE in 16 ms, and more on a slower one."""
     found = []

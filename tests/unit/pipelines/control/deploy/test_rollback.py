@@ -1,5 +1,8 @@
 """Rollbacks of releases that are done, and the end of a burst, over two sides in memory."""
 
+from functools import cache
+
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -7,15 +10,24 @@ from pipelines.control.deploy.backend import BackendError
 from pipelines.control.deploy.deployer import health_of
 from shared.contracts.release_requests import RequestRefusedError
 from shared.contracts.release_steps import PLANS, Kind, Step
-from tests.harness.fake_world import DARK, LIGHT, NEW, OLD, Bad, badly_ended
+from shared.contracts.releases import Release
+from tests.harness.fake_world import DARK, LIGHT, NEW, OLD, Bad, World, badly_ended
 from tests.harness.release_world import ReleaseWorld, assert_whole
+
+
+@cache
+def _done() -> tuple[Release, bytes, int]:
+    """A release of NEW that is done, the place then as JSON, and the time; played once for all tests."""
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    return world.ended(), msgspec.json.encode(world.place.world), world.now_ms
 
 
 def _released() -> ReleaseWorld:
     """A release of NEW is done."""
     world = ReleaseWorld()
-    world.ask(Kind.DEPLOY, NEW)
-    world.ended()
+    world.store.release, place, world.now_ms = _done()
+    world.place.world = msgspec.json.decode(place, type=World)
     return world
 
 

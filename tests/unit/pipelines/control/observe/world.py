@@ -162,7 +162,7 @@ class World:
                 known = True
 
     def _receipt(self, of: "_Of", stage: Stage, copy: Event, good: bool = False) -> None:
-        event = of.event(stage, copy.name, copy.id)._replace(destination=f"to-{copy.name}", good=good)
+        event = of.event(stage, copy.name, copy.id, f"to-{copy.name}", good=good)
         self._through(Topic.RECEIPTS, [event])
 
     def _through(
@@ -178,6 +178,8 @@ class World:
         return written
 
     def _times(self, event: Event) -> int:
+        if not self.lost and not self.doubled:
+            return 1
         key = (event.stage, event.name, event.id)
         times = 1 - (key in self.lost) + (key in self.doubled)
         self.lost.discard(key)
@@ -260,9 +262,11 @@ class _Of(NamedTuple):
     late: bool
     replayed: bool = False
 
-    def event(self, stage: Stage, name: str, event_id: str) -> Event:
-        whose = (self.tenant, self.minute)
-        return Event(stage, name, event_id, *whose, late=self.late, replayed=self.replayed)
+    def event(
+        self, stage: Stage, name: str, event_id: str, destination: str = "", *, good: bool = True
+    ) -> Event:
+        whose = (self.tenant, self.minute, destination, self.late)
+        return Event(stage, name, event_id, *whose, good, None, self.replayed)
 
 
 def tally(found: Sequence[tuple[int, Event]]) -> Tally:

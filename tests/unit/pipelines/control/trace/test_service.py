@@ -186,18 +186,18 @@ def test_more_traces_than_are_held_at_once_do_not_wait_for_the_hold_time() -> No
     assert not scene.topics.paused
 
 
-def test_reading_pauses_while_the_buffer_is_full_and_the_receiver_takes_nothing() -> None:
-    scene = Scene((f"e{n}" for n in range(MAX_POINTS)), lambda _: ExportResult.UNAVAILABLE)
-    for _ in range(MAX_POINTS // 1_000):
-        scene.service.turn()
-    assert scene.topics.paused
-
-
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> int:
     """Points that fill the buffer: a tenth of the usual."""
     monkeypatch.setattr("pipelines.control.trace.span_buffer.MAX_POINTS", BATCH_POINTS)
     return BATCH_POINTS
+
+
+def test_reading_pauses_while_the_buffer_is_full_and_the_receiver_takes_nothing(small: int) -> None:
+    scene = Scene((f"e{n}" for n in range(small)), lambda _: ExportResult.UNAVAILABLE)
+    for _ in range(small // 1_000):
+        scene.service.turn()
+    assert scene.topics.paused
 
 
 def test_a_partition_that_was_paused_is_read_when_it_is_given_back(small: int) -> None:

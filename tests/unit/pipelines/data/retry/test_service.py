@@ -1,6 +1,5 @@
 """One member of retry's group, turn by turn, with brokers that may refuse a topic."""
 
-import threading
 from collections.abc import Callable, Iterable
 from typing import Any, Final, cast
 
@@ -13,6 +12,7 @@ from pipelines.data.retry.service import RetryService
 from pipelines.data.retry.writer import RecordWriter
 from shared.contracts import headers as h
 from shared.contracts.topics import Topic
+from tests.harness.waiting import NoPauses
 
 NOW: Final = 1_800_000_000_000
 Headers = list[tuple[str, str | bytes | None]]
@@ -27,7 +27,7 @@ class Brokers:
 
     def __init__(self, *turns: Callable[["Brokers"], None]) -> None:
         self.turns = iter(turns)
-        self.stopping = threading.Event()
+        self.stopping = NoPauses()
         self.refused: set[Topic] = set()
         self.written: list[tuple[str, bytes | None]] = []
         """Topic and key."""

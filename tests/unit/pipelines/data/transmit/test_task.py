@@ -54,7 +54,7 @@ def test_a_delivery_that_was_cancelled_fails_its_task_instead_of_keeping_it_wait
     assert not list(task.take(flat_batch([row(1)])))
     with pytest.raises(CancelledError):
         while task.waiting:
-            list(task.answers(block=True))
+            list(task.answers(block=False))
 
 
 class Accepting:

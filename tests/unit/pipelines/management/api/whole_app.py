@@ -17,6 +17,7 @@ from pipelines.management.api.rights.access import Access
 from pipelines.management.api.rights.audit import AuditLog, AuditRow
 from pipelines.management.api.rights.callers import Caller
 from pipelines.management.api.rights.rate_limits import RateLimits
+from pipelines.management.api.rights.read_limits import ReadLimits
 from shared.contracts.api_answers.access import Role
 from shared.contracts.egress_policy import EgressPolicy
 
@@ -94,6 +95,7 @@ def app_over(table: Any = None, **parts: Any) -> FastAPI:
         "sides": nothing,
         "dead_letters": nothing,
         "tails": nothing,
+        "reads": ReadLimits(),
         "metrics": Metrics(),
         "answers": lambda: True,
         "clock": lambda: NOW_MS,

@@ -1,14 +1,14 @@
 """The proxy before a simulated S3 delays, counts and refuses, and otherwise changes nothing."""
 
-import threading
 import time
 from collections.abc import Iterator
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 
 from scripts.experiments.checkpoints.slow_s3 import kind_of, slow_s3
+from tests.harness.http_server import QuietHandler, http_served
 from tests.harness.service_process import request
 
 
@@ -16,7 +16,7 @@ from tests.harness.service_process import request
 def backend() -> Iterator[int]:
     """A server that answers with what it was sent; its port."""
 
-    class Echo(BaseHTTPRequestHandler):
+    class Echo(QuietHandler, BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_PUT(self) -> None:
@@ -32,14 +32,8 @@ def backend() -> Iterator[int]:
             self.send_header("Content-Length", "17")
             self.end_headers()
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 -- the base class names it
-            """Silent."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Echo)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield server.server_address[1]
-    server.shutdown()
-    server.server_close()
+    with http_served(Echo) as url:
+        yield int(url.rpartition(":")[2])
 
 
 @pytest.mark.parametrize(
@@ -59,11 +53,11 @@ def test_a_request_has_the_kind_of_s3s_price_list(
 
 
 def test_requests_arrive_whole_later_and_are_counted(backend: int) -> None:
-    with slow_s3(backend, 0.2) as proxy:
+    with slow_s3(backend, 0.1) as proxy:
         port = int(proxy.url.rpartition(":")[2])
         began = time.monotonic()
         answer = request(port, "PUT", "/b/k", b"body")
-        assert time.monotonic() - began >= 0.2
+        assert time.monotonic() - began >= 0.1
         assert (answer.status, answer.text, answer.headers["ETag"]) == (HTTPStatus.OK, "body", '"1"')
         assert request(port, "HEAD", "/b/k").headers["Content-Length"] == "17"
         assert proxy.counts() == {"PUT": 1, "HEAD": 1}

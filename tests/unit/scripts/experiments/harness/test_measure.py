@@ -34,7 +34,7 @@ def test_a_drain_waits_while_events_still_arrive(tmp_path: Path, monkeypatch: py
 
 
 def test_a_drain_ends_when_nothing_comes_any_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measure, "QUIET_SECONDS", 0.3)
+    monkeypatch.setattr(measure, "QUIET_SECONDS", 0.05)
     path = tmp_path / "received.tsv"
     path.write_text("a\n")
     began = time.monotonic()

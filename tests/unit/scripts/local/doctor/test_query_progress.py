@@ -93,13 +93,13 @@ def test_a_query_that_was_idle_for_long_may_take_a_moment_for_its_first_record(
     side = Side(root=tmp_path, port=free_base(), standby=True)
     port = side.standby_port if driver == STANDBY else side.spark_port
     with _driver(port, [_metrics(7_200), _metrics(7_201), _metrics(0.5)]):
-        assert query_progress(side, driver, _PID, _UNREAD).ok
+        assert query_progress(side, driver, _PID, _UNREAD, pause=0.01).ok
 
 
 def test_a_query_that_stays_where_it_is_fails(tmp_path: Path) -> None:
     side = Side(root=tmp_path, port=free_base())
     with _driver(side.spark_port, [_metrics(7_200)]):
-        check = query_progress(side, SPARK, _PID, _UNREAD, seconds=0.1)
+        check = query_progress(side, SPARK, _PID, _UNREAD, seconds=0.1, pause=0.01)
     assert "transmit_slow for 7,200 s" in check.found
 
 

@@ -3,13 +3,15 @@
 import os
 import subprocess
 import sys
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
 
 from scripts.local.addresses import HOST
 from scripts.local.executor.command import executor_command
-from scripts.local.ports import free_base
+from shared.runtime.metrics import SparkMetric
+from tests.harness.http_server import QuietHandler, http_served
 
 _MAIN = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
 _ARGUMENTS = (
@@ -46,19 +48,29 @@ def test_an_executor_without_a_heap_is_refused() -> None:
         executor_command(("-cp", "jars/*", _MAIN))
 
 
+class Driver(QuietHandler, BaseHTTPRequestHandler):
+    """Counts no executor."""
+
+    def do_GET(self) -> None:
+        self.respond(200, f"{SparkMetric.EXECUTORS} 0.0\n".encode())
+
+
 def test_an_executor_without_others_is_started_at_once_as_it_was_asked_for(tmp_path: Path) -> None:
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()
     java.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
     java.chmod(0o700)
-    environment = {
-        **os.environ,
-        "JAVA_HOME": str(tmp_path),
-        "HIFI_DRIVER_URL": f"http://{HOST}:{free_base()}",
-        "HIFI_BOOTSTRAP": f"{HOST}:1",
-        "HIFI_CHECKPOINTS": str(tmp_path),
-        "HIFI_JARS": str(tmp_path),
-    }
     command = [sys.executable, "-m", "scripts.local.executor", "route", *_ARGUMENTS]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
+    with http_served(Driver) as url:
+        environment = {
+            **os.environ,
+            "JAVA_HOME": str(tmp_path),
+            "HIFI_DRIVER_URL": url,
+            "HIFI_BOOTSTRAP": f"{HOST}:1",
+            "HIFI_CHECKPOINTS": str(tmp_path),
+            "HIFI_JARS": str(tmp_path),
+        }
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=60, check=True
+        )
     assert tuple(done.stdout.splitlines()) == _ARGUMENTS

@@ -1,11 +1,11 @@
 """When an executor may rehearse: while others take its driver's tasks."""
 
-import threading
 from collections.abc import Iterable
 
 import pytest
 
 from scripts.local.executor.others_at_work import OthersAtWork
+from tests.harness.waiting import NoPauses
 
 
 def _looked(counts: Iterable[int | None]) -> OthersAtWork:
@@ -40,14 +40,16 @@ def test_once_there_were_none_a_rehearsal_that_is_ending_does_not_go_on() -> Non
 
 def test_the_first_look_waits_for_an_answer() -> None:
     answers = iter([None, None, 1])
-    others = OthersAtWork(lambda: next(answers))
+    pauses: list[float] = []
+    others = OthersAtWork(lambda: next(answers), pauses.append)
     others.look_first()
     assert others.found
+    assert pauses == [0.5, 0.5]
     assert next(answers, "none left") == "none left"
 
 
 def test_watching_ends_with_the_others() -> None:
     answers = iter([0])
     others = OthersAtWork(lambda: next(answers))
-    others.watch(threading.Event())
+    others.watch(NoPauses())
     assert not others.found

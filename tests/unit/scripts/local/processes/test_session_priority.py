@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 
 import psutil
@@ -11,9 +10,11 @@ import pytest
 
 from scripts.local.processes.session_priority import lower_session, restore_session
 from tests.harness.session_priority import shares_by_session
+from tests.harness.waiting import eventually
 
 SPIN = "import time\nend = time.monotonic() + 120\nwhile time.monotonic() < end: pass"
-SECONDS = 1.5
+SECONDS = 0.6
+"""Of the core's time, in which the two are compared."""
 
 
 @pytest.fixture
@@ -33,14 +34,18 @@ def spinning() -> Iterator[Sequence[psutil.Process]]:
 
 def share(spinning: Sequence[psutil.Process]) -> float:
     """What the first process gets of the core, in parts of what the second one gets."""
+    before = used(spinning)
 
-    def used() -> Sequence[float]:
-        return [each.cpu_times().user for each in spinning]
+    def since() -> Sequence[float]:
+        found = [after - earlier for after, earlier in zip(used(spinning), before, strict=True)]
+        return found if sum(found) >= SECONDS else []
 
-    before = used()
-    time.sleep(SECONDS)
-    first, second = (after - earlier for after, earlier in zip(used(), before, strict=True))
-    return first / second
+    first, second = eventually(since)
+    return float(first / second)
+
+
+def used(spinning: Sequence[psutil.Process]) -> Sequence[float]:
+    return [sum(each.cpu_times()[:2]) for each in spinning]
 
 
 @shares_by_session

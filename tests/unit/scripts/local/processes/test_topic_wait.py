@@ -1,13 +1,13 @@
 """A driver waits for its topics, and says which are missing."""
 
 import logging
-import threading
 from collections.abc import Sequence
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from scripts.local.processes.topic_wait import wait_for_topics
+from tests.harness.waiting import NoPauses
 
 _AWAY = KafkaException(KafkaError(KafkaError._TRANSPORT, "no one answers"))
 
@@ -16,7 +16,7 @@ class Brokers:
     """Answer one look after the other, some seconds apart; with the last answer the driver is to stop."""
 
     def __init__(self, seconds: float, *answers: Sequence[str] | KafkaException) -> None:
-        self.stopping, self._seconds, self._answers = threading.Event(), seconds, list(answers)
+        self.stopping, self._seconds, self._answers = NoPauses(), seconds, list(answers)
         self.now = 0.0
 
     def missing(self) -> Sequence[str]:

@@ -69,5 +69,5 @@ def test_retries_of_customers_events_do_not_keep_a_warm_up_waiting_behind_a_hop_
     monkeypatch.setattr(warmup, "topic_ends", ends)
     monkeypatch.setattr(warmup, "publish", lambda *_: None)
     side = Side(root=tmp_path, port=free_base())
-    with pytest.raises(WarmUpError, match=r"within 2 s: ingest wrote nothing"):
-        warm_up(side, lambda _: None, WarmUpLimits(seconds=0, first_seconds=2))
+    with pytest.raises(WarmUpError, match=r"within 1 s: ingest wrote nothing"):
+        warm_up(side, lambda _: None, WarmUpLimits(seconds=0, first_seconds=1))

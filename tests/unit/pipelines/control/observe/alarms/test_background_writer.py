@@ -26,7 +26,7 @@ class FailingOnce(Store):
 
 def test_an_error_that_was_not_expected_does_not_end_the_writing_of_alarms() -> None:
     store, item = FailingOnce(), Item("alarm", "1", b"")
-    writer = BackgroundWriter(store)
+    writer = BackgroundWriter(store, retry_seconds=0.01)
     writer.put({}, {(item.pk, item.sk): item})
     assert store.written.wait(60), "the write was not repeated"
     writer.close()

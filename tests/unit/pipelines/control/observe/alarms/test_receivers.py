@@ -83,7 +83,7 @@ def test_a_silent_mail_server_is_asked_by_few_threads_at_a_time_and_each_mail_ha
     threads: list[int] = []
 
     async def mail_many(port: int) -> list[BaseException | None]:
-        given = {"alarm_mail_server": f"127.0.0.1:{port}", "alarm_send_seconds": 0.5}
+        given = {"alarm_mail_server": f"127.0.0.1:{port}", "alarm_send_seconds": 0.3}
         known = KNOWN.model_copy(update=given)
         receiver = receivers(known, lambda: catalogue, NoSecrets(), lambda: NOW)[MAIL]
         sent = asyncio.gather(

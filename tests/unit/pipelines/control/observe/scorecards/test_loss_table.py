@@ -37,7 +37,7 @@ def some_wrong(stage: Stage, name: str, count: int, remembers: bool) -> tuple[Wo
         doubled={(stage, name, each) for each in doubled},
         remembers=remembers,
     )
-    world.send([*(f"fine-{at}" for at in range(500)), *lost, *doubled], PIPES, outcome)
+    world.send([*(f"fine-{at}" for at in range(200)), *lost, *doubled], PIPES, outcome)
     return world, lost, doubled
 
 

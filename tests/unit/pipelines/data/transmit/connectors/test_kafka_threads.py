@@ -13,13 +13,13 @@ from confluent_kafka import KafkaException
 from pipelines.data.transmit.connectors.base import Answer, ConnectorContext
 from pipelines.data.transmit.connectors.kafka.client import Client
 from pipelines.data.transmit.connectors.kafka.connector import Kafka
-from pipelines.data.transmit.connectors.kafka.threads import TenantThreads
+from pipelines.data.transmit.connectors.kafka.threads import OF_TENANT, TenantThreads
 from shared.connectors.kafka import Options
 from shared.contracts.documents import Destination
 from shared.contracts.egress_policy import EgressPolicy
 from shared.contracts.secrets import Secrets
 from tests.harness.scripted_kafka import ScriptedKafka
-from tests.harness.waiting import free_port
+from tests.harness.waiting import eventually, free_port
 from tests.unit.pipelines.data.transmit.transmit_events import event
 
 AMPLE = 240.0
@@ -49,7 +49,7 @@ def test_another_tenants_events_are_written_while_many_clusters_of_one_hang() ->
         )
         kafka = Kafka(context)
         waiting = [asyncio.create_task(send(kafka, "evil", each, hanging)) for each in range(40)]
-        await asyncio.sleep(1)
+        await asyncio.to_thread(eventually, lambda: hanging.connections >= OF_TENANT, AMPLE)
         for each in waiting:
             each.cancel()
         answer = await send(kafka, "acme", 0, good)

@@ -9,12 +9,15 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from pipelines.management.api.rights.read_limits import AT_ONCE, OF_TENANT
+from pipelines.management.api.rights.read_limits import AT_ONCE, OF_TENANT, ReadLimits
 from shared.contracts.document_items import DocumentKey
-from tests.unit.pipelines.management.api.whole_app import Client, Gate, app_over, comes, played
+from tests.unit.pipelines.management.api.whole_app import SECONDS, Client, Gate, app_over, comes, played
 
 MANY: Final = 50
 """More than there are threads."""
+
+SOON: Final = 0.1
+"""After which a read that has to wait is refused."""
 
 PATHS: Final = ("documents", "pipes", "pipes?brief=true", "pipes/p", "pipes/p/history", "pipes/p/history/1")
 
@@ -68,7 +71,7 @@ def test_one_tenants_reads_leave_threads_to_another_and_to_readiness(path: str) 
         assert await counted(asked) == {found: OF_TENANT, 429: MANY - OF_TENANT}
         assert (await read(client, "busy", path)).status_code == found, "the permits are given back"
 
-    played(app_over(table), scene)
+    played(app_over(table, reads=ReadLimits(SOON)), scene)
 
 
 def test_all_tenants_reads_together_leave_threads_to_others() -> None:
@@ -83,7 +86,7 @@ def test_all_tenants_reads_together_leave_threads_to_others() -> None:
             table.gate.open()
         assert await counted(asked) == {200: AT_ONCE, 429: MANY - AT_ONCE}, "`hifi` sends those again"
 
-    played(app_over(table), scene)
+    played(app_over(table, reads=ReadLimits(SOON)), scene)
 
 
 def test_a_burst_of_reads_as_of_a_consoles_pages_waits_for_its_turn() -> None:
@@ -95,4 +98,4 @@ def test_a_burst_of_reads_as_of_a_consoles_pages_waits_for_its_turn() -> None:
         table.gate.open()
         assert await counted(asked) == {200: MANY}
 
-    played(app_over(table), scene)
+    played(app_over(table, reads=ReadLimits(SECONDS)), scene)

@@ -4,10 +4,12 @@ import asyncio
 from http.server import BaseHTTPRequestHandler
 from typing import Final
 
+import httpx
+
 from pipelines.management.api.observe_client import ObserveClient
 from pipelines.management.api.routes.meter import AT_ONCE, OF_TENANT
 from tests.harness.http_server import QuietHandler, http_served
-from tests.unit.pipelines.management.api.whole_app import Client, Gate, app_over, comes, played
+from tests.unit.pipelines.management.api.whole_app import SECONDS, Client, Gate, app_over, comes, played
 
 MANY: Final = 50
 """More than there are threads."""
@@ -77,4 +79,4 @@ def test_an_observe_that_hangs_is_waited_for_less_long_than_a_search_takes() -> 
         assert (await search).status_code == 200
 
     with http_served(hanging(gate)) as url:
-        played(app_over(observe=ObserveClient(url)), scene)
+        played(app_over(observe=ObserveClient(url, httpx.Timeout(0.5, connect=SECONDS))), scene)
