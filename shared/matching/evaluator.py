@@ -8,14 +8,11 @@ from typing import Final
 
 from msgspec import Struct
 
+from shared.contracts.comparing_steps import comparing
 from shared.contracts.matchers import STRING_TAG, Matcher, as_double
-from shared.contracts.matching_steps import MATCHING_STEPS, comparing
+from shared.contracts.matching_steps import MATCHING_STEPS
 from shared.contracts.patterns import DATA, Alternatives, Condition
 from shared.matching.event_values import EventValues
-
-_ATTRIBUTE_STEPS: Final = MATCHING_STEPS
-"""Route counts none for attributes, which are short; but no limit of a tenant bounds a pattern that is only
-tried."""
 
 _Test = Callable[[str], bool]
 
@@ -42,13 +39,12 @@ def first_unmet(alternatives: Alternatives, event: EventValues) -> Unmet | None:
         TooManyComparisonsError: see `shared.contracts.matching_steps`.
     """
     split = [_split(conditions) for conditions in alternatives]
-    on_attributes = (each for attributes, _ in split for each in attributes)
-    _check(_comparing(on_attributes, event), _ATTRIBUTE_STEPS)
+    _check(_comparing((each for attributes, _ in split for each in attributes), event))
     failed = [_first_failed(attributes, event) for attributes, _ in split]
     left = [data for (_, data), at in zip(split, failed, strict=True) if data and at is None]
     if left:
-        _check(map(event.reading, {each.path for _, data in split for each in data}), MATCHING_STEPS)
-        _check(_comparing((each for data in left for each in data), event), MATCHING_STEPS)
+        _check(event.reading({each.path[1:] for _, data in split for each in data}))
+        _check(_comparing((each for data in left for each in data), event))
     unmet: list[tuple[int, Condition]] = []
     for (attributes, data), at in zip(split, failed, strict=True):
         conditions = (*attributes, *data)
@@ -66,18 +62,16 @@ def _split(conditions: Sequence[Condition]) -> tuple[Sequence[Condition], Sequen
     return [each for each in conditions if each.path[0] != DATA], on_data
 
 
-def _check(steps: Iterable[int], most: int) -> None:
-    """Refuse more than `most`; the rest are not counted then."""
-    if any(found > most for found in accumulate(steps)):
+def _check(steps: Iterable[int]) -> None:
+    """Refuse more than MATCHING_STEPS; the rest are not counted then."""
+    if any(found > MATCHING_STEPS for found in accumulate(steps)):
         raise TooManyComparisonsError
 
 
 def _comparing(conditions: Iterable[Condition], event: EventValues) -> Iterator[int]:
     for condition in conditions:
-        cost, values = comparing(condition.matchers), event.at(condition.path)
-        yield cost.per_value * len(values)
-        if cost.per_character:
-            yield cost.per_character * sum(len(each) for each in values if each.startswith(STRING_TAG))
+        path = condition.path
+        yield comparing(condition.matchers).of(len(event.at(path)), event.characters(path))
 
 
 def _first_failed(conditions: Sequence[Condition], event: EventValues, begin: int = 0) -> int | None:
@@ -125,7 +119,7 @@ def _prefix(matcher: Matcher) -> _Test:
 
 def _suffix(matcher: Matcher) -> _Test:
     """The bare text: the tag is not part of it."""
-    return lambda value: value.startswith(STRING_TAG) and value[1:].endswith(matcher.values)
+    return lambda value: value.startswith(STRING_TAG) and value.endswith(matcher.values, len(STRING_TAG))
 
 
 def _equals_ignore_case(matcher: Matcher) -> _Test:

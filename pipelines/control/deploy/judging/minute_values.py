@@ -1,8 +1,9 @@
 """Values that a minute has: p95, CPU an event and memory of a version, and those of the side beside it. Pure.
 
 p95 and CPU an event are compared by the rank-sum test, memory by Kendall's test for a trend, both at
-MINUTE_ERROR. What they find takes five minutes or more; `few_minutes` finds large differences earlier. Each
-function says in words what is worse, and nothing if nothing is.
+MINUTE_ERROR. What they find takes five minutes or more; `few_minutes` finds large differences earlier. Of
+more minutes than MOST_MINUTES, as a deployer finds that was away for a day, so many are tested: of pairs the
+newest, of memory some of all. Each function says in words what is worse, and nothing if nothing is.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,10 @@ from pipelines.control.deploy.judging.significance import rank_sum_greater, risi
 MINUTE_ERROR: Final = 0.005
 """Probability that a test finds a difference where there is none: five minutes against five can reach it, and
 six in a trend."""
+
+MOST_MINUTES: Final = 120
+"""The exact tests of so many take a third of a second; their time grows with the third power, their memory
+with the second."""
 
 _P95_FACTOR: Final = 1.2
 _P95_MS: Final = 50.0
@@ -38,13 +43,14 @@ Pairs = Sequence[Pair]
 def slower(pairs: Pairs) -> Iterator[str]:
     """p95 is higher."""
     known = [(a.p95_ms, b.p95_ms) for a, b in pairs if a.p95_ms is not None and b.p95_ms is not None]
+    known = known[-MOST_MINUTES:]
     limits = [_P95_FACTOR * theirs + _P95_MS for _, theirs in known]
     yield from _values("p95, ms", [ours for ours, _ in known], [theirs for _, theirs in known], limits)
 
 
 def costlier(pairs: Pairs) -> Iterator[str]:
     """An event costs more CPU."""
-    known = event_costs([(a, b) for a, b in pairs if a.total >= _COMPARABLE * b.total])
+    known = event_costs([(a, b) for a, b in pairs if a.total >= _COMPARABLE * b.total])[-MOST_MINUTES:]
     limits = [_CPU_FACTOR * theirs for _, theirs in known]
     yield from _values("CPU an event, ms", [ours for ours, _ in known], [other for _, other in known], limits)
 
@@ -79,13 +85,19 @@ def growing(target: Sequence[SideMinute]) -> Iterator[str]:
     memory = [each.memory_bytes for each in target[_WARM_MINUTES:] if each.memory_bytes is not None]
     if len(memory) < 2 or memory[-1] < _GROWTH * memory[0]:
         return
-    chance = rising(memory)
+    chance = rising(_some_of(memory))
     if chance <= MINUTE_ERROR:
         rise = f"from {memory[0] / MEBIBYTE:,.0f} to {memory[-1] / MEBIBYTE:,.0f} MiB"
         yield (
             f"memory rises {rise} in {len(memory)} minutes "
             f"(Kendall's test, one-sided: p = {chance:.2g}, limit {MINUTE_ERROR:g})"
         )
+
+
+def _some_of(values: Sequence[float]) -> Sequence[float]:
+    """MOST_MINUTES at most, evenly over all of them, and the last: a slow rise shows in many hours only."""
+    step = -(-len(values) // MOST_MINUTES)
+    return values[::-step][::-1]
 
 
 def _median(values: Sequence[float]) -> float:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shared.contracts.comparing_steps import PLAIN_A_COMPARISON
 from shared.contracts.matchers import MAX_STARS, MAX_WILDCARD_CHARACTERS
-from shared.contracts.matching_steps import PLAIN_A_COMPARISON
 from shared.contracts.patterns import (
     MAX_ALTERNATIVES,
     MAX_CONDITIONS,
@@ -119,12 +119,33 @@ def test_a_pattern_whose_conditions_are_repeated_too_often_is_refused() -> None:
 @given(patterns())
 def test_comparisons_of_a_pattern_are_the_operands_of_all_its_alternatives(pattern: dict[str, Any]) -> None:
     conditions = [each for alternative in compile_pattern(pattern) for each in alternative]
-    assert comparisons(pattern) == sum(_operands(each) for found in conditions for each in found.matchers)
+    operands = sum(_operands(each) for found in conditions for each in found.matchers)
+    assert comparisons(pattern) == operands + _objects(pattern) // 10
 
 
 def _operands(matcher: Matcher) -> int:
     plain = matcher.op == "equals" and not matcher.negate
     return -(-len(matcher.values) // PLAIN_A_COMPARISON) if plain else max(1, len(matcher.values))
+
+
+def _objects(pattern: Any) -> int:
+    """On the way to fields: all but the branches of an `$or`."""
+    inner = pattern.values() if isinstance(pattern, dict) else pattern
+    own = sum(isinstance(each, dict) for each in inner) if isinstance(pattern, dict) else 0
+    return own + sum(_objects(each) for each in inner if isinstance(each, dict) or _branches(each))
+
+
+def _branches(value: Any) -> bool:
+    """Whether it is the value of an `$or`, not a leaf."""
+    return isinstance(value, list) and all(isinstance(each, dict) for each in value)
+
+
+@pytest.mark.parametrize(("levels", "count"), [(1, 1), (9, 1), (10, 2), (101, 11)])
+def test_ten_objects_on_the_way_to_fields_are_one_comparison(levels: int, count: int) -> None:
+    pattern: Any = [1]
+    for _ in range(levels):
+        pattern = {"a": pattern}
+    assert comparisons({"data": pattern}) == count
 
 
 @pytest.mark.parametrize(("values", "count"), [(1, 1), (10, 1), (11, 2), (10_000, 1_000)])
