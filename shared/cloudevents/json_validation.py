@@ -18,7 +18,7 @@ _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _NUMERIC = bytes(ord("0") if chr(byte) in "-+.0123456789eE" else ord(" ") for byte in range(256))
 _LONG_NUMBER = b"0" * (MAX_NUMBER_CHARACTERS + 1)
 _DOUBLE_DIGITS: Final = 309
-"""Of the largest double: shorter integers are in its range."""
+"""Digits of the largest double: shorter integers are in its range."""
 
 _LARGE_NUMBER = b"0" * _DOUBLE_DIGITS
 _INTEGER = re.compile(rb"(?<![\d.eE+-])-?(\d{%d,})(?![\d.eE])" % _DOUBLE_DIGITS)

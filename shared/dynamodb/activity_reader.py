@@ -63,7 +63,7 @@ class ActivityReader:
         self._client: Any = dynamodb_client(endpoint)
         self._table, self._side, self._clock, self._monotonic = table, side, clock, monotonic
         self._seen: dict[str, tuple[int, float]] = {}
-        """By id: the beat that was seen last, and when it was first seen."""
+        """The last beat of each activity, and when it was first seen, by id."""
 
         self._lock = threading.Lock()
 

@@ -32,7 +32,7 @@ from shared.dynamodb.reading import queried, rows_of
 
 V = TypeVar("V", bound=DocumentVersion)
 PAGE_BYTES: Final = 4 * 1024 * 1024
-"""Of the documents of a page, unless it has one only."""
+"""Most bytes of the documents of a page, unless it has only one."""
 
 
 class DocumentReader:

@@ -17,8 +17,8 @@ FETCH_WAIT_MS: Final = 500
 which a table is loaded, and knows that it has all of a transaction."""
 
 IDLE_FETCH_WAIT_MS: Final = 1_500
-"""For a reader that goes by its records alone. A record ends a fetch at once; one that finds nothing is made
-the less often, the longer it waits. Not more: other requests to that broker wait behind it."""
+"""Fetch wait of a reader that only needs records. A record ends a fetch at once, and a longer wait makes
+fewer empty fetches. It is no longer because other requests to that broker wait behind it."""
 
 
 def reader_config(bootstrap: str, client_id: str) -> dict[str, Any]:

@@ -88,7 +88,7 @@ class Deployer:
         return self._write(release, decided(known, seen, self._policy, self._clock()))
 
     def _waiting(self, release: Release) -> Release:
-        """With what it waits for now. A step that is bounded by a time has it from when it may begin."""
+        """Note what the release waits for now. A step with a time limit gets it from when it may begin."""
         now_ms = self._clock()
         waits = list(self._permissions.take(release) or self._operations.reasons_to_wait(release, now_ms))
         if waits == release.waits:

@@ -204,7 +204,7 @@ def _first_deaths(state: MinuteState, counts: Callable[[str], bool]) -> int:
 
 
 def _held_up(state: MinuteState) -> int:
-    """Of each pipe its failed tries, but no more than are not good: an event may fail several times."""
+    """Failed tries, for each pipe at most its events that are not good: an event may fail several times."""
     failed: Counter[str] = Counter()
     for (stage, pipe, _), line in state.lines.items():
         if stage is Stage.RETRYING:

@@ -99,7 +99,7 @@ class Judgement(Struct, kw_only=True, frozen=True):
     verdicts: Mapping[Key, Verdict]
 
     replay: "Judgement | None" = None
-    """Of the events that were processed again, in their second pass."""
+    """The judgement on the second pass of events that were processed again."""
 
     @property
     def settled(self) -> bool:

@@ -1,4 +1,4 @@
-"""Finds out who asks, and refuses those who may not."""
+"""Authenticates callers, and refuses those without permission."""
 
 import math
 from collections.abc import Awaitable, Callable

@@ -76,7 +76,7 @@ class KafkaCluster:
 
     @property
     def access(self) -> Access:
-        """To which cluster, and how."""
+        """The cluster's address and credentials."""
         return self._access
 
     @property
