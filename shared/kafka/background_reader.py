@@ -13,8 +13,8 @@ _log = get_logger(__name__)
 POLL_SECONDS: Final = 0.2
 
 FETCH_WAIT_MS: Final = 500
-"""A fetch that finds nothing ends after so long: only then does librdkafka report the end of a partition, by
-which a table is loaded, and knows that it has all of a transaction."""
+"""How long an empty fetch waits. Only at its end does librdkafka report the end of a partition, which tells a
+table that it is loaded and that it has all of a transaction."""
 
 IDLE_FETCH_WAIT_MS: Final = 1_500
 """Fetch wait of a reader that only needs records. A record ends a fetch at once, and a longer wait makes

@@ -89,8 +89,8 @@ def lags(admin: AdminClient) -> list[Lag]:
     after it: no commit is too high, no end too low. With the ends first, a record that moves on in between
     would be in none: below the commit of its old topic and beyond the end of its new one.
 
-    Records that are deleted already are behind no node: a side that stood still for longer than its topics
-    keep them would otherwise have them before it until it commits something newer.
+    Deleted records count for no node: a side that stood still beyond its topics' retention would otherwise
+    show them as lag until it commits something newer.
 
     Raises:
         KafkaException: if the brokers do not answer.

@@ -1,8 +1,8 @@
 """Opens connections to customers' addresses, and enforces the egress policy.
 
 A host name proves nothing: its owner decides at every look-up which address it resolves to. So the function
-that makes the socket checks the address that it connects to. Look-ups are filtered as well: of a name with a
-public and a private address the public one is used, and the name is refused only if all of them are.
+that makes the socket checks the address that it connects to. Look-ups are filtered as well: if a name has a
+public and a private address the public one is used. The name is refused only if all its addresses are.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """JMESPath with a step budget: an expression that takes too many steps is stopped.
 
 JMESPath always ends, but perhaps after too long: `[@,@]` doubles its input, so sixty of them in a pipe make
-2^60 values. Operations that can multiply (selections, joined texts, flattened arrays) cost as many steps as
-their result is large, spent before it takes memory; each visit of a node of the tree costs one step.
+2^60 values. Each visit of a node of the tree costs one step. Operations that can multiply (selections, joined
+texts, flattened arrays) cost as many steps as their result is large, charged before it takes memory.
 """
 
 import math

@@ -18,10 +18,10 @@ class _Unreadable(NamedTuple):
 
 
 class CatalogueReader:
-    """Belongs to one thread.
+    """Reads all tenants' documents. Not thread-safe.
 
-    A document that this version of hifi cannot read, because a newer one wrote it through another side, holds
-    up its tenant alone: what was read of that tenant before stays, until the document is written anew.
+    A newer version of hifi on another side may write a document that this one cannot read. That holds up its
+    tenant alone: the documents that were read before stay, until the document is written again.
     """
 
     def __init__(self, table: DocumentTable) -> None:

@@ -133,7 +133,7 @@ def _lasts(at: Look) -> bool:
 
 
 def _waited(release: Release, now_ms: int) -> float:
-    """Seconds that the release has been waiting for something."""
+    """Seconds for which the release has been waiting."""
     return (now_ms - (release.waits_since_ms or release.since_ms)) / 1_000 if release.waits else 0
 
 

@@ -50,11 +50,11 @@ def costlier(pairs: Pairs) -> Iterator[str]:
 
 
 def event_costs(pairs: Pairs) -> list[tuple[float, float]]:
-    """CPU milliseconds an event of both sides, in minutes of which they are known.
+    """Both sides' CPU milliseconds per event, for minutes in which they are known.
 
-    Most of what a side uses it uses however few events it has (docs/capacity.md). Of the other side's events
-    no more count than the target had: a target as good as it, with a third of the traffic, would seem to use
-    three times as much for each.
+    A side uses most of its CPU however few events it has (docs/capacity.md). So at most as many of the other
+    side's events count as the target had: an equally good target with a third of the traffic would otherwise
+    seem to use three times as much for each.
     """
     return [
         (1_000 * a.cpu_seconds / a.total, 1_000 * b.cpu_seconds / min(a.total, b.total))

@@ -239,8 +239,8 @@ def _route_dropped(state: MinuteState, judgement: Judgement, key: Key) -> int:
 def _doubled_before_pipes(state: MinuteState, judgement: Judgement) -> int:
     """Second copies that were sent of events that ingest or route doubled.
 
-    Until they are counted by pipe, one for each event that route doubled; unknown (0) if some were unmatched
-    too: a second record in `unmatched` is not a delivery, and after a crash there may be many.
+    Until they are counted by pipe, each event that route doubled counts once. If some were unmatched too, the
+    number is unknown (0): a second record in `unmatched` is no delivery, and a crash may leave many.
     """
     found = {
         key.reconciliation: each
