@@ -7,9 +7,9 @@ restarts nothing.
 Numbers are equal by value (5, 5.0, 5e0); an array matches if any of its elements does, for `anything-but`
 too; `exists` looks for leaves, as AWS says, so an object or an empty array does not exist.
 
-Two points differ from AWS's own matcher, as docs/documents.md says: arrays of objects are descended by each
-condition by itself, so that fields of different elements combine; and an array within an array is not looked
-into, where AWS flattens it.
+Two points differ from AWS's own matcher, as docs/documents.md says. Each condition descends arrays of objects
+by itself, so that fields of different elements combine. An array within an array is not looked into, where
+AWS flattens it.
 Language: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-create-pattern-operators.html
 AWS's matcher: https://github.com/aws/event-ruler
 """

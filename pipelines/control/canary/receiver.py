@@ -18,7 +18,7 @@ from shared.runtime.logging import get_logger
 _log = get_logger(__name__)
 _MAX_BODY_BYTES: Final = 2 * 1024 * 1024
 _BODY_SECONDS: Final = 30.0
-"""In which a request's body must arrive: nothing else here waits."""
+"""Time limit for a request's body to arrive; nothing else here waits."""
 
 _CLOSE_SECONDS: Final = 0.5
 

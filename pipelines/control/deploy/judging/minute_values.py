@@ -24,18 +24,18 @@ _P95_FACTOR: Final = 1.2
 _P95_MS: Final = 50.0
 _CPU_FACTOR: Final = 1.3
 _COMPARABLE: Final = 1 / 3
-"""The test compares CPU an event in minutes in which the target had at least so much of the other's traffic:
-with less, what the events themselves cost does not show beside what a side uses however few it has."""
+"""Least ratio of the target's traffic to the other side's for comparing CPU per event: with less traffic, a
+side's fixed cost hides the cost of the events."""
 
 _WARM_MINUTES: Final = 4
-"""In its first minutes with traffic a version still fills its heap and compiles what is busy."""
+"""First minutes with traffic, in which a version still fills its heap and compiles its hot code."""
 
 _GROWTH: Final = 1.2
 
 MEBIBYTE: Final = 1024 * 1024
 
 Pair = tuple[SideMinute, SideMinute]
-"""Of one minute in which both had traffic, the target's figures and the other side's."""
+"""The target's figures and the other side's, of a minute in which both had traffic."""
 
 Pairs = Sequence[Pair]
 
@@ -56,11 +56,11 @@ def costlier(pairs: Pairs) -> Iterator[str]:
 
 
 def event_costs(pairs: Pairs) -> list[tuple[float, float]]:
-    """CPU milliseconds an event of both sides, in minutes of which they are known.
+    """Both sides' CPU milliseconds per event, for minutes in which they are known.
 
-    Most of what a side uses it uses however few events it has (docs/capacity.md). Of the other side's events
-    no more count than the target had: a target as good as it, with a third of the traffic, would seem to use
-    three times as much for each.
+    A side uses most of its CPU however few events it has (docs/capacity.md). So at most as many of the other
+    side's events count as the target had: an equally good target with a third of the traffic would otherwise
+    seem to use three times as much for each.
     """
     return [
         (1_000 * a.cpu_seconds / a.total, 1_000 * b.cpu_seconds / min(a.total, b.total))
