@@ -32,7 +32,7 @@ def test_it_ends_where_the_topic_ended_when_it_began_though_others_go_on_writing
     finally:
         stopping.set()
         writing.join()
-        producer.flush(60)  # or the last ones would reach the topic of the next test
+        producer.flush(60)  # otherwise the last ones would reach the next test's topic
     assert found - {b"later"} == {str(number).encode() for number in range(RECORDS)}
 
 
