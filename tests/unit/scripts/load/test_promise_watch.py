@@ -1,4 +1,4 @@
-"""When a load counts as one that keeps hifi's promise."""
+"""When hifi's promise counts as kept under a load."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which records a replay marks is said by offsets alone."""
+"""Offsets alone decide which records a replay marks."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""A process is recognised later, and no other one is taken for it."""
+"""A process is recognised later, and never confused with another one."""
 
 import subprocess
 import sys
@@ -15,7 +15,7 @@ from shared.runtime.process_id import ProcessId, own_process_id, process_id, pro
 
 @dataclass
 class ClockStep:
-    """Seconds by which the system's clock was set forward: /proc/stat then has another time of the start."""
+    """Seconds by which the system's clock was set forward: /proc/stat then has another start time."""
 
     monkeypatch: pytest.MonkeyPatch
     started: float

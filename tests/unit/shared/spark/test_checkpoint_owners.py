@@ -1,4 +1,4 @@
-"""Which driver has the checkpoints, and how it is ended."""
+"""The driver that owns the checkpoints, and the ways to end it."""
 
 import os
 import subprocess
@@ -66,7 +66,7 @@ def test_a_process_that_the_kernel_does_not_end_is_not_waited_for_for_ever(
 ) -> None:
     meant = process_id(other.pid)
     assert meant is not None
-    monkeypatch.setattr(psutil.Process, "kill", lambda _: None)  # as for one that waits for a disk
+    monkeypatch.setattr(psutil.Process, "kill", lambda _: None)  # like one that waits for a disk
     end_processes((meant,), seconds=0.1)
     assert other.poll() is None
 

@@ -1,4 +1,4 @@
-"""Starting offsets of a query with offsets that the topics no longer have."""
+"""Starting offsets of a query whose checkpoint names offsets that the topics no longer have."""
 
 import pytest
 from hypothesis import given

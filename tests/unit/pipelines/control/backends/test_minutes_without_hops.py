@@ -1,4 +1,4 @@
-"""The deployer asks for minutes without their hops, and an observe that knows no `hops` once more."""
+"""The deployer requests minutes without hops, and once more from an observe that does not know `hops`."""
 
 import time
 

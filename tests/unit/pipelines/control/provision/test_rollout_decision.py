@@ -1,4 +1,4 @@
-"""A rollout goes up while its own events fare well, stops when they do not, and then waits for a person."""
+"""A rollout goes up while its own events are good, stops when they are not, and then waits for a person."""
 
 from collections.abc import Mapping
 
@@ -129,7 +129,7 @@ def test_cards_of_the_sides_add_up_and_a_silent_side_holds(
 
 
 def test_a_meter_that_falls_silent_before_a_step_begins_holds_the_pipe_at_that_step() -> None:
-    """It has no card of the step; the other side's events alone would be enough."""
+    """It has no card of the step; the other side's events alone would suffice."""
     began = decided(PLAN, START, GOOD, NOW)
     silent = card(NOW - 10_000, since_ms=START.since_ms)
     now_ms = NOW + EVERY
@@ -161,7 +161,7 @@ facts = st.integers(0, 2_000).flatmap(
 
 
 def is_bad(plan: Rollout, known: Evidence) -> bool:
-    """By the definition alone."""
+    """The verdict by the definition alone."""
     if not known.events:
         return False
     return (

@@ -1,4 +1,4 @@
-"""How far a side is with each document."""
+"""The progress of each document on a side."""
 
 import pytest
 

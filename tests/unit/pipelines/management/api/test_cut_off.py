@@ -1,4 +1,4 @@
-"""A write that is cut off by the end of the process is in the audit log, once."""
+"""A write that the process's end cuts off is in the audit log, once."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from tests.unit.pipelines.management.api.whole_app import SECONDS, Client, Gate,
 
 
 class SlowRows(Rows):
-    """Rows that wait at a gate before they are kept."""
+    """Rows wait at a gate before they are stored."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""When the warm-up keeps its load back for customers' events."""
+"""When the warm-up holds its load back for customers' events."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The log of who acted and of how stable the side was."""
+"""The log of activities and of the side's stability."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""One destination that gets more than it takes leaves the slow lane to the others, and keeps what it takes.
+"""A destination with more events than it takes leaves the slow lane to the others, at its full rate.
 
 A twentieth of the usual numbers: a micro-batch has 250 events at most, and most destinations have one slot.
 """

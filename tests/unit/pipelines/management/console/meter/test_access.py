@@ -1,4 +1,4 @@
-"""The right to see the meter of all tenants: it ends with the session, the token, or the role."""
+"""The right to see all tenants' meter ends with the session, the token, or the role."""
 
 import asyncio
 
@@ -16,7 +16,7 @@ OPERATOR = Identity(id="t1", role="operator")
 
 
 class Api(ApiClient):
-    """An API that says of every token what a test wants."""
+    """An API with scripted answers about every token."""
 
     def __init__(self) -> None:
         super().__init__("http://127.0.0.1:9", 1)
@@ -29,7 +29,7 @@ class Api(ApiClient):
 
 
 class Side:
-    """A signed-in operator, its access, and what it depends on."""
+    """A signed-in operator with its access, and everything on which that depends."""
 
     def __init__(self) -> None:
         self.now = 0
