@@ -1,4 +1,4 @@
-"""Audit writes a trace point for each place of a traced event, and none for other events."""
+"""Audit writes a trace point at each place of a traced event, and none for other events."""
 
 import json
 from typing import Any
@@ -33,7 +33,7 @@ Record = tuple[Topic, bytes | None, Headers]
 
 @pytest.fixture(scope="module")
 def written(spark: SparkSession, given: dict[str, tuple[Record, ...]]) -> dict[str, list[list[TracePoint]]]:
-    """By test, the trace points of each of its records; a record is a partition."""
+    """The trace points of each test's records; a record is a partition."""
     records = [
         (None, value, str(topic), number, 7, None, heads)
         for number, (topic, value, heads) in enumerate(each for test in given.values() for each in test)
@@ -54,7 +54,7 @@ def _of(points: list[TracePoint], partition: int) -> list[TracePoint]:
 def points(
     written: dict[str, list[list[TracePoint]]], request: pytest.FixtureRequest
 ) -> list[list[TracePoint]]:
-    """The trace points of each record that the test is `given`."""
+    """The trace points of each record in the test's mark `given`."""
     return written[request.node.nodeid]
 
 

@@ -106,7 +106,7 @@ def test_resources_are_asked_for_and_memory_is_bounded(manifests: list[Manifest]
     for each in workloads(manifests):
         resources = container(each)["resources"]
         assert {"cpu", "memory", "ephemeral-storage"} <= resources["requests"].keys()
-        # A request below the limit gets a pod evicted when its node is full.
+        # With a request below the limit, a pod is evicted when its node is full.
         assert resources["limits"]["memory"] == resources["requests"]["memory"]
         assert "cpu" not in resources["limits"]
 
