@@ -227,7 +227,7 @@ def test_one_in_quarantine_is_whole_and_names_the_reason(routed: Routed, name: s
     assert "1,000,000 comparisons" in heads[h.REASON]
 
 
-def test_all_of_them_take_a_bounded_time(routed: Routed) -> None:
+def test_routing_all_costly_events_takes_a_bounded_time(routed: Routed) -> None:
     assert routed.seconds < SECONDS
 
 

@@ -145,7 +145,7 @@ _LARGE = 500_000
 
 
 @pytest.mark.proof
-def test_of_large_records_the_last_ones_that_fit_are_recorded(topics: str) -> None:
+def test_the_last_large_records_that_fit_are_recorded(topics: str) -> None:
     records = Topics(topics)
     for number in range(EVENTS.records):
         records.put(Topic.COLLECTED, b"%d%s" % (number, b" " * _LARGE), _COLLECTED, _ONE_PARTITION)

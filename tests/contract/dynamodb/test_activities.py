@@ -113,7 +113,7 @@ def _later(seconds: float) -> int:
 
 
 @pytest.mark.parametrize("least", [8, pytest.param(25, marks=pytest.mark.proof)])
-def test_of_those_that_ask_at_the_same_moment_the_table_lets_only_some_begin(
+def test_of_concurrent_actors_only_those_that_the_table_permits_begin(
     dynamodb_local: str, least: int
 ) -> None:
     DocumentTable(TABLE, dynamodb_local).ensure()

@@ -60,7 +60,7 @@ def parts(store: Store) -> list[int]:
     return [len(item.body) for item in store.query("a#parts")]
 
 
-def test_of_a_long_body_only_the_last_ones_parts_are_kept(
+def test_rewriting_a_long_body_leaves_no_part_of_the_former_one(
     store: Store, url: str, request: pytest.FixtureRequest
 ) -> None:
     for at in range(3):

@@ -77,7 +77,7 @@ def test_what_others_write_is_published_and_its_tenants_entries_stay_also_after_
     assert world.timeouts() == {AHEAD: 3, BEHIND: 1}
 
 
-def test_its_tenant_goes_on_once_it_is_written_anew(world: World) -> None:
+def test_a_tenant_goes_on_once_its_unreadable_document_is_rewritten(world: World) -> None:
     world.write_later(BEHIND)
     world.side.look()
     world.write_anew(BEHIND, 4)

@@ -29,7 +29,7 @@ SPOT_NOTICE_SECONDS = 120
 STARTED = re.compile(r"-m (\S+)")
 
 
-def test_all_of_a_side_is_there(manifests: list[Manifest]) -> None:
+def test_a_sides_manifests_contain_every_workload(manifests: list[Manifest]) -> None:
     assert {label(each) for each in workloads(manifests)} == {
         "Job/topics",
         "CronJob/readability",

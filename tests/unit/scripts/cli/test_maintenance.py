@@ -50,7 +50,7 @@ def test_a_deployment_that_ends_its_own_leaves_a_persons() -> None:
     assert under_way() == {PATCH}
 
 
-def test_of_several_none_is_ended_without_a_reason() -> None:
+def test_ending_one_of_several_maintenances_needs_its_reason() -> None:
     begin(PATCH, STACK)
     with pytest.raises(OperatorError, match=f"{PATCH}; {STACK}; name one with --reason"):
         maintenance("end")

@@ -56,7 +56,7 @@ def test_a_request_that_changed_nothing_does_not_stand_in_the_way_of_a_rollback(
     assert (found.former, found.former_version, found.snapshot) == ("green", "2.0", DONE.snapshot)
 
 
-def test_one_that_changed_something_is_not_passed_over() -> None:
+def test_a_rollback_does_not_skip_an_undone_release_that_changed_something() -> None:
     undone = replace(DONE, step=Step.UNDONE, reached=Step.WATCH, number=4)
     with pytest.raises(RequestRefusedError, match="nothing to roll back"):
         requested(undone, Request(kind=Kind.ROLLBACK, by="ben"), 77, DONE)

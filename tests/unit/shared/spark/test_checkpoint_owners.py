@@ -78,14 +78,14 @@ def test_a_running_driver_that_acquired_a_node_lately_is_noticed(tmp_path: Path,
 
 
 @pytest.mark.parametrize("ago", [41.0, -3_600.0])
-def test_one_that_did_long_ago_is_not_waited_for_nor_after_the_clock_was_set_back(
+def test_a_driver_that_acquired_a_node_long_ago_is_not_noticed_even_after_the_clock_was_set_back(
     tmp_path: Path, ago: float
 ) -> None:
     _acquired(tmp_path, own_process_id(), _NOW - ago)
     assert not acquired_lately(tmp_path, _NOW, 40)
 
 
-def test_one_that_has_ended_is_not_waited_for(tmp_path: Path) -> None:
+def test_an_ended_driver_that_acquired_a_node_is_not_noticed(tmp_path: Path) -> None:
     _acquired(tmp_path, ProcessId(own_process_id().pid, "an earlier one"), _NOW)
     assert not acquired_lately(tmp_path, _NOW, 40)
 

@@ -78,7 +78,7 @@ def test_a_driver_that_beats_is_never_ended() -> None:
             time.now += 1
 
 
-def test_one_that_has_every_lock_ends_none() -> None:
+def test_a_driver_with_every_lock_kills_no_other() -> None:
     time = Time()
     takeover = Takeover(NODES, time, silent_looks=15)
     for _ in NODES:

@@ -120,7 +120,7 @@ def test_a_rollback_that_was_starting_its_side_goes_on(step: Step) -> None:
     assert_whole(world, version=OLD, side=LIGHT)
 
 
-def test_it_is_still_waited_for_what_became_of_a_versions_events() -> None:
+def test_a_release_still_waits_for_the_outcome_of_a_versions_events() -> None:
     world = _world(Kind.DEPLOY, Bad.SLOWER_AND_DROPS, _at(Step.SETTLE))
     world.place.silent_meters = {LIGHT, DARK}  # observe is starting
     _absent(world)

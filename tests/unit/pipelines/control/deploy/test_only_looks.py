@@ -85,7 +85,7 @@ class Doubtful(FakePermissions):
         (Kind.BURST, "", Kind.BURST_OFF),
     ],
 )
-def test_it_is_known_right_before_each_change_that_it_may_be_made(
+def test_permission_is_checked_right_before_each_change_of_a_release(
     kind: Kind, version: str, then: Kind | None
 ) -> None:
     world = ReleaseWorld(SHORT)

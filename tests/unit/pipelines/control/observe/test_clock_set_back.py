@@ -109,7 +109,7 @@ def test_a_minute_that_was_tallied_by_the_clock_ahead_settles_in_time(start: Sta
     assert card(observe, "acme").settled
 
 
-def test_the_same_after_a_restart(start: Start) -> None:
+def test_a_minute_tallied_by_a_clock_ahead_settles_after_a_restart(start: Start) -> None:
     world = World().send(["a", "b"])
     former = ahead(start, world, settle_seconds=180)
     former.close()

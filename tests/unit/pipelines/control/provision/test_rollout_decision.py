@@ -49,7 +49,7 @@ def test_it_goes_up_step_by_step_and_is_done_once_the_last_step_has_held() -> No
         (Evidence(events=500, good=500), "the meter does not answer"),
     ],
 )
-def test_it_waits_and_says_for_what(known: Evidence, reason: str) -> None:
+def test_a_rollout_waits_and_names_the_reason(known: Evidence, reason: str) -> None:
     state = decided(PLAN, START, known, 2 * EVERY)
     assert (state.state, state.share) == (RolloutPhase.WAITING, 1)
     assert reason in state.reason

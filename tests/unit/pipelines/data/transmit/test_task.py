@@ -130,7 +130,7 @@ def test_a_micro_batch_that_is_tried_again_writes_the_receipts_that_it_may_have_
     assert process.sent == ["e1"]
 
 
-def test_so_does_another_run_of_the_query_in_whichever_micro_batch_it_repeats_an_event(
+def test_another_run_of_the_query_writes_an_events_receipt_again_in_any_micro_batch(
     loop: asyncio.AbstractEventLoop,
 ) -> None:
     process = Deliveries(loop)

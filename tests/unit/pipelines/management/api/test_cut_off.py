@@ -50,7 +50,7 @@ def test_a_write_that_is_cut_off_has_a_row_which_says_that_it_may_have_been_done
     assert (row.path, "may have been done" in row.detail) == ("/v1/tenants/shop/destinations/d", True)
 
 
-def test_one_whose_row_is_just_being_kept_has_no_second_row() -> None:
+def test_a_cut_off_write_with_a_row_being_stored_gets_no_second_row() -> None:
     table, rows = Table("another"), SlowRows()
     cut_off(table, rows, lambda: rows.gate.waiting == 1, rows.gate)
     eventually(lambda: rows.kept, SECONDS, "a row is kept")

@@ -132,7 +132,7 @@ def test_an_outage_of_a_silent_source_is_not_over_while_every_retry_fails(
     assert "certificate_expired for 7 events that wait, of which none was delivered since" in finding
 
 
-def test_it_is_over_once_a_retry_succeeds_though_others_still_wait() -> None:
+def test_a_failure_alarm_ends_with_a_successful_retry_although_others_wait() -> None:
     outage = Outage()
     outage.send()
     outage.send(MINUTE + 1)
