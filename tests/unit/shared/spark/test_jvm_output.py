@@ -20,7 +20,7 @@ print("17")
 with json_output():
     running = subprocess.Popen([sys.executable, "-c", child])
 running.wait()
-[each.join(60) for each in threading.enumerate() if each.name == "jvm-output"]  # everything is passed on
+[each.join(60) for each in threading.enumerate() if each.name == "jvm-output"]  # all is passed on
 get_logger("own").info("directly")
 """
 
