@@ -1,6 +1,6 @@
 """The cost of comparing values with a condition, in steps of about ten nanoseconds. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from shared.contracts.matchers import Matcher, as_double
@@ -24,7 +24,7 @@ _COMPILED_A_STEP: Final = 2
 """Characters of a wildcard, which Spark compiles at each comparison."""
 
 _REPEATED_A_STEP: Final = 8
-"""Comparisons of one character with a wildcard that repeats its beginning (see `Matcher.repeats`)."""
+"""Comparisons of one character with a wildcard whose parts repeat their beginning."""
 
 
 class Comparing(NamedTuple):
@@ -75,7 +75,16 @@ def _per_block(matcher: Matcher) -> int:
         case "equals":
             return 0 if matcher.negate else _HASHED
         case "wildcard":
-            return _BLOCK * sum(1 + repeats // _REPEATED_A_STEP for repeats in matcher.repeats)
+            return _BLOCK * sum(1 + _repeats(parts) // _REPEATED_A_STEP for parts in matcher.parts)
         case "equals_ignore_case" | "prefix_ignore_case" | "suffix_ignore_case":
             return _BLOCK * len(matcher.values)
     return 0
+
+
+def _repeats(parts: Sequence[str]) -> int:
+    """How often a search for the text after one of a wildcard's stars may read a character, at most.
+
+    It compares from each place in a text on; at one character as many comparisons may still be under way as
+    the part has places that begin like it: `aaab` has three. Each place is searched for one part alone.
+    """
+    return max((part.count(part[0]) for part in parts[1:] if part), default=0)

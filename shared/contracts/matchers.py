@@ -52,9 +52,8 @@ class Matcher(Struct, frozen=True, kw_only=True):
     high: float = math.inf
     """Inclusive bounds of `between`, as IEEE doubles."""
 
-    repeats: tuple[int, ...] = ()
-    """For each wildcard how often a search for the text after one of its stars may read a character, at most:
-    as often as that text has its own first character, as `aaab` has it three times."""
+    parts: tuple[tuple[str, ...], ...] = ()
+    """For each wildcard the texts between its stars, one more than stars."""
 
 
 class PatternError(ValueError):
@@ -148,10 +147,8 @@ def _ignore_case(operand: object, path: str) -> Matcher:
 
 
 def _wildcard(operand: object, path: str) -> Matcher:
-    wildcards = [_wildcard_parts(text, path) for text in _texts(operand, path)]
-    return Matcher(
-        op="wildcard", values=tuple(map(_wildcard_regex, wildcards)), repeats=tuple(map(_repeats, wildcards))
-    )
+    parts = tuple(_wildcard_parts(text, path) for text in _texts(operand, path))
+    return Matcher(op="wildcard", values=tuple(map(_wildcard_regex, parts)), parts=parts)
 
 
 def _wildcard_regex(literal: Sequence[str]) -> str:
@@ -168,13 +165,7 @@ def _wildcard_regex(literal: Sequence[str]) -> str:
     return rf"(?s)\A{first}{middle}.*{last}\z"
 
 
-def _repeats(parts: Sequence[str]) -> int:
-    """A search compares from each place in a text on; at one character as many comparisons may still be under
-    way as the part has places that begin like it. Each place is searched for one part alone."""
-    return max((part.count(part[0]) for part in parts[1:] if part), default=0)
-
-
-def _wildcard_parts(text: str, path: str) -> list[str]:
+def _wildcard_parts(text: str, path: str) -> tuple[str, ...]:
     r"""The literal texts between the stars: `*` is any run of characters, `\*` and `\\` literal.
 
     Raises:
@@ -197,7 +188,7 @@ def _wildcard_parts(text: str, path: str) -> list[str]:
             parts[-1] += character
     if "" in parts[1:-1]:
         raise PatternError(path, "two stars in a row mean no more than one; write one")
-    return parts
+    return tuple(parts)
 
 
 def _exists(operand: object, path: str) -> Matcher:

@@ -30,8 +30,8 @@ MEMBER: Final = 2
 """A member of it."""
 
 COPIED: Final = 8
-"""A byte of data, at each level of objects below the data's own: Spark builds them anew, node by node. Paths
-that differ have different objects, so all those of a level together are no more than the data."""
+"""A byte of data, at each level below the data's own at which there are objects: Spark builds them anew, node
+by node. Paths that differ have different objects, so those of a level together are no more than the data."""
 
 TOO_COSTLY: Final = (
     f"takes more than {MATCHING_COMPARISONS:,} comparisons with the patterns of the source's pipes: too many"
@@ -44,9 +44,9 @@ _MOST_VALUES_A_BYTE: Final = 0.5
 _MOST_CHARACTERS_A_BYTE: Final = 1
 
 
-def copying(levels: int, data_bytes: int) -> int:
-    """The steps of copying so many levels of objects below the data's own, in data of so many bytes."""
-    return COPIED * levels * data_bytes
+def copying(data_bytes: int) -> int:
+    """The steps of copying the objects of one level below the data's own, in data of so many bytes."""
+    return COPIED * data_bytes
 
 
 def looking_up(members: Iterable[int]) -> int:
@@ -69,7 +69,7 @@ def steps_per_byte(levels: int, most_names: int, conditions: Iterable[tuple[int,
         most_names: that are looked up in one object.
         conditions: on data, each with the number of its path.
     """
-    reading = copying(levels, 1) + math.ceil(OBJECT * most_names / _LEAST_OBJECT_BYTES)
+    reading = levels * copying(1) + math.ceil(OBJECT * most_names / _LEAST_OBJECT_BYTES)
     compared = Counter[int]()
     for path, each in conditions:
         values, characters = each.per_value * _MOST_VALUES_A_BYTE, each.per_block * _MOST_CHARACTERS_A_BYTE

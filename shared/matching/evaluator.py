@@ -1,14 +1,12 @@
 """Evaluates compiled patterns, as `pipelines/data/route/matching.py` does with Columns. Pure."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
 from itertools import accumulate
 from typing import Final
 
 from msgspec import Struct
 
-from shared.contracts.comparing_steps import comparing
+from shared.contracts.comparing_steps import Comparing, comparing
 from shared.contracts.matchers import STRING_TAG, Matcher, as_double
 from shared.contracts.matching_steps import MATCHING_STEPS
 from shared.contracts.patterns import DATA, Alternatives, Condition
@@ -69,9 +67,11 @@ def _check(steps: Iterable[int]) -> None:
 
 
 def _comparing(conditions: Iterable[Condition], event: EventValues) -> Iterator[int]:
+    known = dict[int, Comparing]()  # by identity: alternatives share the conditions beside an `$or`
     for condition in conditions:
-        path = condition.path
-        yield comparing(condition.matchers).of(len(event.at(path)), event.characters(path))
+        if id(condition) not in known:
+            known[id(condition)] = comparing(condition.matchers)
+        yield known[id(condition)].of(len(event.at(condition.path)), event.characters(condition.path))
 
 
 def _first_failed(conditions: Sequence[Condition], event: EventValues, begin: int = 0) -> int | None:
@@ -138,14 +138,27 @@ def _suffix_ignore_case(matcher: Matcher) -> _Test:
 
 
 def _wildcard(matcher: Matcher) -> _Test:
-    expressions = [_python(each) for each in matcher.values]
-    return lambda value: any(each.search(value) for each in expressions)
+    return lambda value: any(_has_parts(value, *parts) for parts in matcher.parts)
 
 
-@lru_cache(maxsize=1_000)
-def _python(expression: str) -> re.Pattern[str]:
-    r"""A regular expression of Java as Python's, with `\Z` in place of the final `\z`."""
-    return re.compile(expression.removesuffix(r"\z") + r"\Z")
+def _has_parts(value: str, first: str, *others: str) -> bool:
+    """Whether a tagged text is these parts with anything between them, as the expression of Java says.
+
+    Parts are searched for as plain texts: Python's expressions would take seconds for a long text.
+    """
+    first = STRING_TAG + first
+    if not others:
+        return value == first
+    if not value.startswith(first):
+        return False
+    *middle, last = others
+    end = len(first)
+    for part in middle:
+        found = value.find(part, end)
+        if found < 0:
+            return False
+        end = found + len(part)
+    return value.endswith(last, end)
 
 
 _TESTS: Final[dict[str, Callable[[Matcher], _Test]]] = {

@@ -64,10 +64,14 @@ class EventValues:
 
         They are given part by part, and names are only looked up as far as these are taken.
         """
+        copied = {0}  # levels; the data's own objects are not copied
         if self._objects_at(()).found:
-            yield copying(max(map(len, paths)) - 1, self._data_bytes)
-            for path in _looked_up(paths):
-                yield self._objects_at(path[:-1]).looking_up
+            for *way, _ in _looked_up(paths):
+                objects = self._objects_at(tuple(way))
+                if objects.found and len(way) not in copied:
+                    copied.add(len(way))
+                    yield copying(self._data_bytes)
+                yield objects.looking_up
 
     def _at(self, path: tuple[str, ...]) -> _Values:
         """Each path is looked up once, however many alternatives have a condition on it."""

@@ -60,6 +60,12 @@ SEEMING: Final[Mapping[str, Costly]] = {
         "outbound",
         {},
     ),
+    "a long text, many levels that it lacks": Costly(
+        nested([{"exists": False}]),
+        {"x": "v" * 500_000},
+        "outbound",
+        {},
+    ),
     "many elements beside many names": Costly(
         {"a": {name: [{"exists": False}] for name in NAMES[:1_500]}},
         {"a": {"x": [1] * 250_000}},

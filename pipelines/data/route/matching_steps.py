@@ -20,16 +20,17 @@ def may_be_costly(value: Column, steps_per_byte: Column) -> Column:
 
 def costly_to_read(top: Column, tree: Column, value: Column) -> Column:
     """Whether reading the fields of `data_tree` takes too many steps; data that is no object takes none."""
-    copied = COPIED * fn.size(tree["levels"]) * fn.octet_length(value).cast("bigint")
-    outer = (fn.size(tree["objects"]) + fn.size(tree["fields"])) * _looking_up(top)
+    copied = COPIED * fn.octet_length(value).cast("bigint")
     begun = computed_once(
-        copied + outer,
+        (fn.size(tree["objects"]) + fn.size(tree["fields"])) * _looking_up(top),
         lambda steps: fn.struct(
             fn.when(steps <= MATCHING_STEPS, outer_objects(top, tree["objects"])).alias("objects"),
             steps.alias("steps"),
         ),
     )
-    found = fn.aggregate(tree["levels"], begun, _further, lambda read: read["steps"])
+    found = fn.aggregate(
+        tree["levels"], begun, lambda read, level: _further(read, level, copied), lambda read: read["steps"]
+    )
     return top.isNotNull() & (found > MATCHING_STEPS)
 
 
@@ -84,14 +85,14 @@ def _looking_up(members: Column) -> Column:
     return OBJECT + MEMBER * fn.size(fn.map_keys(members)).cast("bigint")
 
 
-def _further(read: Column, level: Column) -> Column:
+def _further(read: Column, level: Column, copied: Column) -> Column:
     """One level of objects further on; where there are too many steps already, nothing more is looked up."""
+    objects = read["objects"]
+    copying = fn.when(fn.exists(objects, lambda found: fn.size(found) > 0), copied).otherwise(_no_steps())
     found = computed_once(
-        read["steps"] + _looked_up(read["objects"], fn.concat(level["objects"], level["fields"])),
+        read["steps"] + copying + _looked_up(objects, fn.concat(level["objects"], level["fields"])),
         lambda steps: fn.struct(
-            fn.when(steps <= MATCHING_STEPS, inner_objects(read["objects"], level["objects"])).alias(
-                "objects"
-            ),
+            fn.when(steps <= MATCHING_STEPS, inner_objects(objects, level["objects"])).alias("objects"),
             steps.alias("steps"),
         ),
     )

@@ -128,16 +128,11 @@ def _operands(matcher: Matcher) -> int:
     return -(-len(matcher.values) // PLAIN_A_COMPARISON) if plain else max(1, len(matcher.values))
 
 
-def _objects(pattern: Any) -> int:
+def _objects(pattern: dict[str, Any]) -> int:
     """Number of objects on the way to fields, without the branches of an `$or`."""
-    inner = pattern.values() if isinstance(pattern, dict) else pattern
-    own = sum(isinstance(each, dict) for each in inner) if isinstance(pattern, dict) else 0
-    return own + sum(_objects(each) for each in inner if isinstance(each, dict) or _branches(each))
-
-
-def _branches(value: Any) -> bool:
-    """Whether it is the value of an `$or`, not a leaf."""
-    return isinstance(value, list) and all(isinstance(each, dict) for each in value)
+    branches = sum(map(_objects, pattern.get("$or", ())))
+    inner = [value for name, value in pattern.items() if name != "$or" and isinstance(value, dict)]
+    return branches + len(inner) + sum(map(_objects, inner))
 
 
 @pytest.mark.parametrize(("levels", "count"), [(1, 1), (9, 1), (10, 2), (101, 11)])

@@ -20,11 +20,11 @@ DAY = 1_440
 
 
 @pytest.fixture
-def within_a_second() -> Iterator[None]:
-    """The test uses less CPU time."""
+def within_five_seconds() -> Iterator[None]:
+    """The test uses less CPU time; without a bound it would take minutes."""
     began = time.process_time()
     yield
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < 5
 
 
 def pairs(slow: range) -> Pairs:
@@ -43,7 +43,7 @@ def memory(first: int, last: int) -> list[SideMinute]:
     ]
 
 
-@pytest.mark.usefixtures("within_a_second")
+@pytest.mark.usefixtures("within_five_seconds")
 @pytest.mark.parametrize("worse", [slower, costlier])
 def test_the_newest_pairs_of_a_day_decide(worse: Callable[[Pairs], Iterator[str]]) -> None:
     half = DAY // 2
@@ -52,7 +52,7 @@ def test_the_newest_pairs_of_a_day_decide(worse: Callable[[Pairs], Iterator[str]
     assert list(worse(pairs(slow=range(half)))) == []
 
 
-@pytest.mark.usefixtures("within_a_second")
+@pytest.mark.usefixtures("within_five_seconds")
 def test_memory_that_rises_by_a_fifth_in_a_day_is_found() -> None:
     (words,) = growing(memory(1_000, 1_300))
     assert "1,000 to 1,299 MiB" in words
