@@ -1,4 +1,4 @@
-"""Connections of hifi's HTTP servers that send what no request needs, or read nothing, on real sockets."""
+"""hifi's HTTP servers end connections that send what no request needs, or never read, on real sockets."""
 
 import asyncio
 import gc
@@ -22,19 +22,19 @@ from tests.harness.waiting import eventually
 _IDLE_SECONDS: Final = 1
 _HEAD_SECONDS: Final = 1.0
 _SLOW_SECONDS: Final = [1.5, pytest.param(3.0, marks=pytest.mark.proof)]
-"""Longer than an idle connection is kept, and than a head may take; in the proof than both together."""
+"""Longer than an idle connection is kept and than a head may take; in the proof than both together."""
 
 _PART_SECONDS: Final = 0.2
-"""After which the server has read a part that was sent."""
+"""Time for the server to read a part, seconds."""
 
 _UNREAD_SECONDS: Final = 1.0
 _LONG_SECONDS: Final = 120
 _SECONDS: Final = 60.0
-"""For what comes at once, on a busy machine too."""
+"""For immediate answers on a busy machine."""
 
 _KERNEL_BYTES: Final = 4_096
 _ANSWER: Final = b"x" * 60_000
-"""More than the kernel takes, and less than makes the server wait for its client."""
+"""More than the kernel takes, and too little for the server to wait for its client."""
 
 _GET: Final = b"GET /%b HTTP/1.1\r\nhost: x\r\n\r\n"
 _POST: Final = b"POST /%b HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n"
@@ -91,14 +91,14 @@ def _serving(
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    """Of a server that closes connections that are idle for a second."""
+    """Port of a server that closes connections after a second of idling."""
     with _serving(_IDLE_SECONDS) as found:
         yield found
 
 
 @pytest.fixture(params=_SLOW_SECONDS)
 def slow_port(request: pytest.FixtureRequest) -> Iterator[int]:
-    """Of such a server with a slow route."""
+    """Port of such a server with a slow route."""
     with _serving(_IDLE_SECONDS, slow_seconds=request.param) as found:
         yield found
 
@@ -215,14 +215,14 @@ def test_a_client_that_goes_away_while_requests_wait_is_no_error(
 
 
 def _connections() -> int:
-    """Connections that this process has in memory."""
+    """Number of connections that this process has in memory."""
     gc.collect()
     time.sleep(0.05)
     return sum(issubclass(type(each), BoundedProtocol) for each in gc.get_objects())
 
 
 _CUTS: Final = (b"", b"UpGrade:", b"Grade:", b": h2c", b"\r\n\r\n")
-"""Where a second part of a head begins."""
+"""Places where a head is split in two."""
 
 
 @pytest.mark.parametrize("ws", ["none", "auto"])
@@ -247,7 +247,7 @@ def test_a_body_behind_an_offer_of_another_protocol_is_never_taken_for_a_request
 
 
 def _sent_in_turn(parts: Iterable[tuple[socket.socket, bytes]]) -> None:
-    """Send parts of requests, and give the server time to read them."""
+    """Send parts of a request, and give the server time to read each."""
     for client, part in parts:
         client.sendall(part)
     time.sleep(_PART_SECONDS)

@@ -1,4 +1,4 @@
-"""Bodies that come slowly, and answers that are not read, on real sockets, while a good client goes on."""
+"""Slow bodies and unread answers, on real sockets, while a good client is served."""
 
 import asyncio
 import socket
@@ -20,12 +20,12 @@ from tests.harness.service_process import request
 
 _HOST = "127.0.0.1"
 _SECONDS = 60.0
-"""For a body that comes at once, on a busy machine too."""
+"""For an immediate body on a busy machine."""
 _HASTY_SECONDS = 1.0
 _TOGETHER = 512 * 1024
 _LONG_SECONDS = 120.0
 _BEGUN_BYTES = 300_000
-"""Of a body of 400,000: there is no room for another of 400,000 beside it."""
+"""Part of a body of 400,000: there is no room for another such body beside it."""
 _LARGE = 64 * 128 * 1024
 _UNREAD = [(4.0, 1_800_000), pytest.param(5.0, 1024 * 1024, marks=pytest.mark.proof)]
 """Seconds in which a client has to read something, and bytes that a slow one reads per second.
@@ -46,7 +46,7 @@ def _refused(error: BodyRefusedError) -> Response:
 
 @contextmanager
 def _serving(seconds: float) -> Iterator[int]:
-    """The port of a server that gives bodies some seconds, and half a mebibyte together."""
+    """Port of a server that gives bodies some seconds, and half a mebibyte together."""
     app, begun, answered = FastAPI(), asyncio.Event(), asyncio.Semaphore(0)
 
     class Large(StreamingResponse):
@@ -74,13 +74,13 @@ def _serving(seconds: float) -> Iterator[int]:
 
     @app.get("/answered")
     async def has_answered() -> int:
-        """Waits for the end of one large answer, whole or not."""
+        """Wait for the end of one large answer, complete or not."""
         await answered.acquire()
         return 0
 
     @app.post("/begin")
     async def begin(request: Request) -> int:
-        """Reads what was sent, in however many pieces it comes, and then nothing more."""
+        """Reads the answer so far, in any number of pieces, and then nothing more."""
         pieces, read = aiter(request.stream()), 0
         while read < _BEGUN_BYTES:
             read += len(await anext(pieces))
@@ -124,7 +124,7 @@ def _attackers(port: int, count: int, size: int, first: bytes) -> Iterator[list[
 
 
 def _resident_bytes() -> int:
-    """Of this process, in which the server runs."""
+    """Resident bytes of this process, in which the server runs."""
     return int(psutil.Process().memory_info().rss)
 
 

@@ -1,4 +1,4 @@
-"""Masks and transforms on the wire: what a destination receives, and records of events that it does not."""
+"""Masks and transforms on the wire: requests, and records of events that are not sent."""
 
 import json
 from collections.abc import Iterator
@@ -141,11 +141,11 @@ COSTLY_EVENTS = 240
 """Transforming all of them takes longer than either lane has below."""
 
 LONG = [6, pytest.param(8, marks=pytest.mark.proof)]
-"""Seconds that a lane has; the costly thread takes most of them on a busy machine."""
+"""Seconds of a lane; the costly thread takes most of them on a busy machine."""
 
 
 def fast_and_slow(rig: Rig, deadline: float) -> tuple[list[Row], list[str]]:
-    """Records of events with a costly transform, and results of sixty with a cheap one."""
+    """Records of events with a costly transform, and results of sixty events with a cheap one."""
     rig.pipe("costly", "/", transform=COSTLY)
     rig.pipe("light", "/light", transform="{n: data.n}")
     rig.server.answer("/light", reply(200))

@@ -1,4 +1,4 @@
-"""The traceparents with which traced events arrive; their spans are looked at in test_tracing.py."""
+"""The traceparents with which traced events arrive; test_tracing.py checks their spans."""
 
 from shared.contracts.tracing import own_traceparent
 from tests.integration.traced_events import TracedEvents

@@ -1,6 +1,6 @@
 """Traced events' spans through a whole side: client, each node, and the OTLP receiver.
 
-The events were sent in test_given_traceparents.py; what runs in between costs no time.
+test_given_traceparents.py sent the events; the tests in between cost no waiting.
 """
 
 from functools import partial
@@ -12,7 +12,7 @@ from tests.harness.waiting import eventually
 from tests.integration.traced_events import TracedEvents
 
 TOLD_SECONDS = 180
-"""Audit's trigger interval, and the time for which trace buffers an event's spans."""
+"""Seconds: audit's trigger interval, and the time for which trace buffers an event's spans."""
 
 
 def context_of(traceparent: str) -> TraceContext:
@@ -37,7 +37,7 @@ def complete(spans: SpanReceiver, trace_id: str) -> bool:
 
 
 def check_chain(spans: SpanReceiver, trace_id: str, tenant: str, event_id: str, first_parent: str) -> None:
-    """collect, ingest, route and transmit, each the child of the one before it."""
+    """Check that collect, ingest, route and transmit are each the child of the one before."""
     found = {service: (name, own, parent) for service, name, own, parent in spans.spans[trace_id]}
     pipe = f"{tenant}-all"
     collect, ingest, route = (

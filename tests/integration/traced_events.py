@@ -16,25 +16,25 @@ from tests.integration.test_live_config import documents
 
 @dataclass(frozen=True, kw_only=True)
 class TracedEvents:
-    """Four events, by id, and what their destination got."""
+    """Four events, by id, and what their destination received."""
 
     tenant: str
     asked_for: str
     """The traceparent of `clients`, which its client samples."""
 
     not_asked_for: str
-    """That of `unsampled`, which its client does not sample."""
+    """The traceparent of `unsampled`, which its client does not sample."""
 
     clients: str
     unsampled: str
     chosen: str
-    """It has no traceparent, and is one of those that hifi traces by itself."""
+    """An event without a traceparent that hifi traces by itself."""
 
     plain: str
-    """It has none, and is not."""
+    """An event without a traceparent that is not traced."""
 
     arrived: Mapping[str, Mapping[str, Any]]
-    """By id."""
+    """Arrived events by id."""
 
 
 def sent_events(live: LiveSide) -> TracedEvents:

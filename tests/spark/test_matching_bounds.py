@@ -1,6 +1,6 @@
-"""Events that are costly to match hold up neither the other events nor route, whatever makes them costly.
+"""Events that are costly to match delay neither other events nor route, whatever makes them costly.
 
-Those that only seem costly are routed, in seconds.
+Events that only seem costly are routed, in seconds.
 """
 
 import json
@@ -26,10 +26,10 @@ from shared.matching.event_values import EventValues
 from tests.spark.events import ATTRIBUTES, Given, event_headers, header_map, kafka_rows, one_partition
 
 SECONDS: Final = 120
-"""For all events below; without a limit most of them take longer, and some take hours."""
+"""Limit for all events below; without it most of them take longer, and some take hours."""
 
 SECONDS_OF_ONE: Final = 10
-"""For one event that is routed, the start of a query included; some of them once took a minute."""
+"""Limit for one routed event, including a query's start; some of them once took a minute."""
 
 NAMES: Final = [f"n{number}" for number in range(5_000)]
 ABSENT: Final = {name: [{"exists": False}] for name in NAMES}
@@ -37,12 +37,12 @@ DEPTH: Final = 100
 
 
 class Costly(NamedTuple):
-    """A pattern, an event that is costly to compare with it, and another one that it takes."""
+    """A pattern, an event that is costly to compare with it, and another event that matches."""
 
     pattern: dict[str, Any]
     event: dict[str, Any] | bytes
     topic: str
-    """Where the costly one goes."""
+    """Topic of the costly event."""
 
     taken: dict[str, Any]
 
@@ -97,7 +97,7 @@ SEEMING: Final[Mapping[str, Costly]] = {
         dict.fromkeys(NAMES, 1),
     ),
 }
-"""Those of which much seems to be looked at."""
+"""Events that only seem to need many look-ups."""
 
 CASES: Final[Mapping[str, Costly]] = {
     "many texts, many prefixes": Costly(
@@ -183,7 +183,7 @@ def encoded(data: Any) -> bytes:
 
 
 class Routed(NamedTuple):
-    """By case the rows of its costly event and of the next one, and the seconds that all of them took."""
+    """By case the rows of its costly event and of the next one, and the seconds for all of them."""
 
     rows: Mapping[str, tuple[Row, Row]]
     seconds: float
@@ -233,7 +233,7 @@ def test_one_in_quarantine_is_whole_and_names_the_reason(routed: Routed, name: s
     assert "1,000,000 comparisons" in heads[h.REASON]
 
 
-def test_all_of_them_take_a_bounded_time(routed: Routed) -> None:
+def test_routing_all_costly_events_takes_a_bounded_time(routed: Routed) -> None:
     assert routed.seconds < SECONDS
 
 
@@ -261,7 +261,7 @@ def test_one_that_only_seems_costly_takes_seconds(spark: SparkSession, name: str
 
 
 def test_many_pipes_of_few_comparisons_are_counted_together(spark: SparkSession) -> None:
-    """And only those that the event's attributes leave open."""
+    """Only pipes that the event's attributes do not exclude count."""
     prefixes = [{"prefix": [f"p{number}" for number in range(100)]}]
     pipes = [
         pipe_of("many", f"{kind}{number}", type=[kind], data={"x": [*prefixes, {"prefix": f"q{number}"}]})
@@ -277,7 +277,7 @@ def test_many_pipes_of_few_comparisons_are_counted_together(spark: SparkSession)
 
 
 def test_many_pipes_that_each_look_up_one_text_take_an_event_of_many(spark: SparkSession) -> None:
-    """In seconds; one text that is very long is too costly for all of them."""
+    """Matching takes seconds; one very long text is too costly for all of them."""
     pipes = [
         pipe_of("many", f"p{number}", data={"items": {"sku": [f"s{number}"]}}) for number in range(10_000)
     ]

@@ -1,4 +1,4 @@
-"""The meter's store of these tests: DynamoDB Local, which every test has to itself by a table of its own."""
+"""The store of these tests' meters: DynamoDB Local, with a separate table for each test."""
 
 from tests.contract.conftest import dynamodb_local, own_tables, patient_tables
 

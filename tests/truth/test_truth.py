@@ -1,4 +1,4 @@
-"""The meter against known losses: it names exactly these ids, at this hop, in this minute."""
+"""The meter under known losses names exactly the ids, at their hop, in their minute."""
 
 import random
 import time
@@ -25,7 +25,7 @@ SEED = 20_261_122
 FEW = 5_000
 EVENTS = [FEW, pytest.param(100_000, marks=pytest.mark.proof)]
 CLEAN, CLEAN_EVENTS, CLEAN_SETTLE_SECONDS = "clean", 1_000_000, 180
-"""A tenant of which nothing is lost; at full size, with hifi's own settle time."""
+"""A tenant without losses; at full size, with hifi's own settle time."""
 
 PART = 5_000
 CASES = {
@@ -42,18 +42,18 @@ JUDGED_SECONDS = 420
 
 
 def minute_before() -> int:
-    """Epoch milliseconds of the beginning of the last whole minute, whose end is not to be waited for."""
+    """The start of the last completed minute, epoch milliseconds: no test waits for its end."""
     return int(time.time() * 1_000) // 60_000 * 60_000 - 60_000
 
 
 def fault(events: list[Made], node: Node, count: int, seed: int) -> Fault:
-    """`count` lost and `count` other doubled events of those that pipes take."""
+    """Lose `count` events and double `count` others, of those that pipes take."""
     chosen = random.Random(seed).sample([event.id for event in events if event.matched], 2 * count)
     return Fault(node, frozenset(chosen[:count]), frozenset(chosen[count:]))
 
 
 def judged(meter: Meter, tenant: str, minute: int) -> MinuteCard:
-    """The minute's card, once it is settled with no event under way."""
+    """The minute's card, once it is settled without events under way."""
 
     def settled() -> MinuteCard | None:
         card = meter.minute(tenant, minute)
@@ -65,7 +65,7 @@ def judged(meter: Meter, tenant: str, minute: int) -> MinuteCard:
 
 
 def found_out(meter: Meter, tenant: str, minute: int) -> MinuteCard:
-    """The card once the errors were found in the topics: counts if there are many, else places of ids."""
+    """The card once the errors were found in the topics: counts for many, otherwise ids by place."""
 
     def named() -> MinuteCard | None:
         card = judged(meter, tenant, minute)
@@ -87,7 +87,7 @@ def faulty(card: MinuteCard) -> list[HopRow]:
 def test_exactly_the_lost_and_the_doubled_are_named_at_their_hop_though_audit_is_killed(
     topics: str, own_tables: str, tmp_path: Path, count: int
 ) -> None:
-    """Six tenants and a clean one in one minute; audit is killed after a part of it, of many events twice."""
+    """Six faulty tenants and a clean one in one minute; audit is killed and reads many events twice."""
     chain, at_ms = WrittenChain(topics), minute_before()
     meters = MeterProcesses(topics, tmp_path, own_tables, settle_seconds=5 if count == FEW else 15)
     events = {tenant: made(tenant, count, at_ms) for tenant in (CLEAN, *CASES)}
@@ -102,7 +102,7 @@ def test_exactly_the_lost_and_the_doubled_are_named_at_their_hop_though_audit_is
                 eventually(lambda: some(meter, at_ms), JUDGED_SECONDS, "audit has begun", 0.2)
             if at == 1 or (at == 4 and count > FEW):
                 meters.audit.kill()
-                meters.audit.start()  # the next tenants' events come while it starts
+                meters.audit.start()  # the next tenants' events arrive during its start
         chain.commit()
         try:
             for tenant, (node, wrong) in CASES.items():
@@ -128,9 +128,9 @@ def lossy(meter: Meter) -> set[str]:
 
 
 def check(card: MinuteCard, node: Node, count: int, wrong: Fault) -> None:
-    """Counts for any number of events; ids up to NAMED_UP_TO.
+    """Check counts for any number of events, and ids up to NAMED_UP_TO.
 
-    transmit recognises what ingest or route doubled: only its own doubles were sent twice.
+    transmit recognises the doubles of ingest and route: it sends only its own twice.
     """
     sent_twice = count if node is Node.TRANSMIT else 0
     assert (card.lost, card.doubled, card.under_way) == (count, sent_twice, 0), shown(card)
@@ -146,13 +146,13 @@ def check(card: MinuteCard, node: Node, count: int, wrong: Fault) -> None:
 
 
 def proven(meter: Meter) -> list[Alarm]:
-    """Alarms that say that events fared badly."""
+    """Alarms about lost, doubled or dead events."""
     kinds = {AlarmKind.LOSS, AlarmKind.LOSS_RATE, AlarmKind.DOUBLED, AlarmKind.BURN}
     return [alarm for alarm in meter.alarms() if alarm.kind in kinds]
 
 
 def check_clean(card: MinuteCard, count: int) -> None:
-    """Every event is delivered, to each of its pipes."""
+    """Check that every event is delivered to each of its pipes."""
     assert card.collected == count, shown(card)
     matched = sum(1 for number in range(count) if number % UNMATCHED_EVERY)
     twice = sum(1 for number in range(0, count, FURTHER_EVERY) if number % UNMATCHED_EVERY)

@@ -1,4 +1,4 @@
-"""Deployers as they are run: processes, rivals, AWS's parts."""
+"""Deployers as processes, their rivals, and the parts of the AWS backend."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A release moved on by a deployer among rivals on both sides, with crashes, wrong clocks and slow calls."""
+"""A deployer's release among rivals on both sides, with crashes, wrong clocks and slow calls."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -58,11 +58,11 @@ class HealthyPlace(WatchedPlace):
 
 
 class Slow(NamedTuple):
-    """A call that takes time, and what a rival wants then."""
+    """A call that takes time, and the action that a rival wants meanwhile."""
 
     what: Literal["place", "table"]
     calls: int
-    """Which one of those to come it is; 1 is the next."""
+    """Number of the call from now on; 1 is the next."""
 
     seconds: float
     side: str
@@ -118,7 +118,7 @@ class ReleaseDiamond(RuleBasedStateMachine):
         return self.time * 1.02
 
     def take_time(self, what: str) -> None:
-        """Time passes within a call, if one is to be slow. In one to the table the deployer is locked."""
+        """Let time pass within a slow call. During a call to the table the deployer is locked."""
         if self.slow is None or self.slow.what != what:
             return
         if self.slow.calls > 1:
@@ -213,7 +213,7 @@ class ReleaseDiamond(RuleBasedStateMachine):
         self.place.world.sides[name].patched = patched
 
     def teardown(self) -> None:
-        """Once both sides are stable and the others have ended, the release ends, in a whole state."""
+        """The release must end in a whole state once both sides are stable and the rivals have ended."""
         self.slow = None
         for name, side in self.sides.items():
             self.patch(name, patched=False)
@@ -254,7 +254,7 @@ class ReleaseDiamond(RuleBasedStateMachine):
                     self.place.set_weights({LIGHT: 50, DARK: 50}, fence=stale.term)
 
     def _delete_what_is_over(self) -> None:
-        """Another actor begins on each side, as it does sooner or later."""
+        """Let another actor begin on each side, which deletes expired activities."""
         for side in self.sides.values():
             side.processes[Actor.AUTOSCALER].register.look()
         self.time += 2 * LEASE

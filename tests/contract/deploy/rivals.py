@@ -1,4 +1,4 @@
-"""Rivals of the deployer on each side, and its register, which is checked against what they hold."""
+"""Rivals of the deployer on each side, and its register, checked against the activities that they hold."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -16,7 +16,7 @@ Found = Activity | Waits
 
 
 class Surroundings(Protocol):
-    """The table that the sides share, the true time, the actors' clocks, and calls that take time."""
+    """The table that the sides share, the true time, the actors' clocks, and slow calls."""
 
     @property
     def url(self) -> str | None: ...
@@ -52,7 +52,7 @@ class SideOf:
         return self.diamond.skews
 
     def under_way(self, besides: Process | None = None) -> list[Activity]:
-        """The activities that rivals hold, and are sure of."""
+        """The activities that rivals hold and are sure of."""
         return [
             each.held
             for each in self.processes.values()
@@ -61,7 +61,7 @@ class SideOf:
 
 
 class CheckedRegister(ActivityRegister):
-    """The deployer's: whatever it is allowed is checked against what is truly under way."""
+    """The deployer's register: checks each permission against the activities that are truly under way."""
 
     side_of: SideOf
 

@@ -1,4 +1,4 @@
-"""A real deployer among other actors on both sides: never two hands on one side, whatever dies."""
+"""A real deployer among other actors on both sides: two never act on one side, whichever process dies."""
 
 from typing import Literal
 
@@ -29,7 +29,7 @@ def run(url: str | None, examples: int) -> None:
 
 
 def _at(step: Step, url: str) -> ReleaseDiamond:
-    """A release that is asked for, and at a step."""
+    """A release that was requested and has reached a step."""
     DocumentTable(TABLE, url).ensure()
     ReleaseDiamond.url = url
     found = ReleaseDiamond()

@@ -1,4 +1,4 @@
-"""The processes of a side's actors, each with clocks of its own that are wrong, and what they hold."""
+"""The processes of a side's actors, with their activities, and each with wrong clocks of its own."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -13,11 +13,11 @@ LEASE = 10.0
 STABLE = Stability(stable=True)
 HEALTHS = (*[STABLE] * 4, Stability(stable=False, reasons=("burn",)), SILENT)
 RATES = {Actor.PROVISIONER: 0.98, Actor.DEPLOYER: 1.02, Actor.AUTOSCALER: 1.0, Actor.MAINTENANCE: 0.97}
-"""How fast each actor's clock runs."""
+"""Speed of each actor's clock."""
 
 WALL_MS = 1_800_000_000_000
 MOST_SKEW = 125.0
-"""Seconds that a clock of the day may be wrong: two differ by up to 250, and a register bears 300."""
+"""Seconds that a wall clock may be wrong: two differ by up to 250, and a register tolerates 300."""
 
 WALL_SKEWS = {
     Actor.PROVISIONER: MOST_SKEW,
@@ -25,7 +25,7 @@ WALL_SKEWS = {
     Actor.AUTOSCALER: -MOST_SKEW,
     Actor.MAINTENANCE: MOST_SKEW,
 }
-"""How wrong each actor's clock of the day is at first, seconds."""
+"""Initial error of each actor's wall clock, seconds."""
 
 WALL_RATES = {
     Actor.PROVISIONER: 1.002,
@@ -33,16 +33,16 @@ WALL_RATES = {
     Actor.AUTOSCALER: 1.0,
     Actor.MAINTENANCE: 0.997,
 }
-"""How fast it runs. It is set right now and then, so it is not as wrong as one that only counts seconds."""
+"""Speed of each wall clock. It is corrected now and then, so it errs less than a clock that only counts."""
 
 
 def wall_ms(actor: Actor, seconds: float, skews: Mapping[Actor, float]) -> int:
-    """The time on an actor's clock of the day after so many true seconds, epoch milliseconds."""
+    """An actor's wall-clock time after the given true seconds, epoch milliseconds."""
     return WALL_MS + int(1_000 * (seconds * WALL_RATES[actor] + skews[actor]))
 
 
 class SharedSide(Protocol):
-    """A side on which actors act, the table that they share, and the true time."""
+    """A side on which actors act, their shared table, and the true time."""
 
     @property
     def url(self) -> str | None: ...
@@ -65,7 +65,7 @@ class SharedSide(Protocol):
 
 
 class Process:
-    """An actor's process: its register, what it holds, and when it last beat, by its own clock."""
+    """An actor's process: its register, its activity, and its last heartbeat by its own clock."""
 
     def __init__(self, diamond: SharedSide, actor: Actor) -> None:
         self.name = f"{actor}-{uuid4().hex[:6]}"
@@ -89,11 +89,11 @@ class Process:
 
     @property
     def sure(self) -> bool:
-        """Whether it holds its activity as far as it can know: one that cannot beat stops by itself."""
+        """Whether it holds its activity as far as it knows: without heartbeats it stops by itself."""
         return self.held is not None and self.now() - self.beat_at <= LEASE
 
     def begin(self, action: Action) -> Activity | Waits:
-        """As the actors do: a ramp step leaves no wish."""
+        """Begin an action as the actors do: a ramp step leaves no wish."""
         wishes = action is not Action.ROLLOUT_STEP
         begin = self.register.begin if wishes else self.register.begin_without_wish
         found = begin(action, "test", self.diamond.health, lease_seconds=LEASE)

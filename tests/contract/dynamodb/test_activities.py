@@ -1,4 +1,4 @@
-"""Who begins, keeps and loses an activity of a side, and who waits, by the register that all actors share."""
+"""Beginning, keeping, losing and waiting for a side's activities, by the register that all actors share."""
 
 import threading
 import time
@@ -102,7 +102,7 @@ def test_what_goes_on_after_many_minutes_is_not_taken_for_what_never_beats(dynam
     held = owner.advance(held, Action.STEP_FORWARD, "half", STABLE)
     assert isinstance(held, Activity)
     assert isinstance(other.begin(Action.MAINTAIN, "a patch", STABLE), Waits)
-    for _ in range(3):  # it waits: one wish, however long
+    for _ in range(3):  # it waits, and leaves one wish however long it waits
         assert isinstance(owner.advance(held, Action.STEP_FORWARD, "all", SILENT), Waits)
         now += 1
     assert [each.owner for each in other.look().wishes if each.owner == "owner"] == ["owner"]
@@ -113,7 +113,7 @@ def _later(seconds: float) -> int:
 
 
 @pytest.mark.parametrize("least", [8, pytest.param(25, marks=pytest.mark.proof)])
-def test_of_those_that_ask_at_the_same_moment_the_table_lets_only_some_begin(
+def test_of_concurrent_actors_only_those_that_the_table_permits_begin(
     dynamodb_local: str, least: int
 ) -> None:
     DocumentTable(TABLE, dynamodb_local).ensure()
@@ -124,12 +124,12 @@ def test_of_those_that_ask_at_the_same_moment_the_table_lets_only_some_begin(
     def act(action: Action) -> None:
         register = _register(dynamodb_local, side, f"{action}-{uuid4().hex[:6]}")
         rounds, until = 0, time.monotonic() + 120
-        while rounds < least or action not in begun:  # others may be through before one that stood still
+        while rounds < least or action not in begun:  # others may have finished before one that was suspended
             assert time.monotonic() < until, f"{action} never begins"
             rounds += 1
             try:
                 found = register.begin(action, "race", STABLE)
-            except StoreError:  # others came in between at each try: it is asked again, as always
+            except StoreError:  # others came in between at each try: it is asked again, as usual
                 continue
             if isinstance(found, Waits):
                 time.sleep(0.02)

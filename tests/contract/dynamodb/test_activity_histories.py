@@ -1,4 +1,4 @@
-"""Actors that crash, lose leases and have clocks of their own never do together what the table forbids."""
+"""Actors with crashes, lost leases and wrong clocks never do together what the table forbids."""
 
 from typing import ClassVar
 from uuid import uuid4
@@ -31,7 +31,7 @@ class Diamond(RuleBasedStateMachine):
         self.processes = {actor: Process(self, actor) for actor in Actor}
 
     def _others(self, process: Process) -> list[Activity]:
-        """The activities truly under way beside it: held by processes that are alive and sure of it."""
+        """Other activities that are truly under way: their holders are alive and sure of them."""
         return [
             each.held
             for each in self.processes.values()
@@ -73,7 +73,7 @@ class Diamond(RuleBasedStateMachine):
 
     @rule(actor=st.sampled_from(list(Actor)))
     def crash(self, actor: Actor) -> None:
-        """Another process comes in its place and knows nothing of it; this one may still write, late."""
+        """Replace the process by one without knowledge of it; the former one may still write, late."""
         self.gone.append(self.processes[actor])
         self.processes[actor] = Process(self, actor)
 
@@ -85,7 +85,7 @@ class Diamond(RuleBasedStateMachine):
 
     @rule(actor=st.sampled_from(list(Actor)), skew=st.floats(-MOST_SKEW, MOST_SKEW))
     def set_clock(self, actor: Actor, skew: float) -> None:
-        """A clock of the day is set forward or back."""
+        """Set a wall clock forward or back."""
         self.skews[actor] = skew
 
     @rule(health=st.sampled_from(HEALTHS))
@@ -93,7 +93,7 @@ class Diamond(RuleBasedStateMachine):
         self.health = health
 
     def teardown(self) -> None:
-        """Once the side is stable and no process acts, every wish begins; no dead owner writes late."""
+        """On a stable side without active processes every wish begins, and no dead owner writes late."""
         self.health = STABLE
         for process in self.processes.values():
             if process.held is not None:
@@ -114,7 +114,7 @@ class Diamond(RuleBasedStateMachine):
         last = self.processes[Actor.DEPLOYER]
         last.register.look()
         self.time += 2 * LEASE
-        for action in (Action.STEP_BACK, Action.SCALE_OUT):  # a beginning deletes what is over
+        for action in (Action.STEP_BACK, Action.SCALE_OUT):  # a beginning deletes expired activities
             process = self.processes[ACTORS[action]]
             process.register.look()
             self.time += 2 * LEASE
@@ -127,7 +127,7 @@ class Diamond(RuleBasedStateMachine):
 
 
 def _written(url: str, process: Process) -> bool:
-    """Whether a write that is guarded by what a process holds goes through."""
+    """Whether a write that is guarded by a process's activity succeeds."""
     assert process.held is not None
     client = dynamodb_client(url)
     put = {"Put": {"TableName": TABLE, "Item": row_key("late", process.name)}}

@@ -1,4 +1,4 @@
-"""An activity beats for as long as its block runs, and ends with it."""
+"""An activity sends heartbeats while its block runs, and ends with it."""
 
 import time
 from uuid import uuid4
@@ -17,12 +17,12 @@ from tests.harness.waiting import eventually
 TABLE = "kept"
 LEASE = 1.0
 LONG_LEASE = 3.0
-"""Seconds for which no busy machine holds it up."""
+"""Seconds; no busy machine stalls for as long."""
 
 
 @pytest.fixture
 def registers(url: str) -> tuple[ActivityRegister, ActivityRegister]:
-    """One side's, of an owner and of another actor."""
+    """A side's register as its owner has it, and as another actor has it."""
     DocumentTable(TABLE, url).ensure()
     side = f"side-{uuid4().hex[:8]}"
     owner, other = (
@@ -38,7 +38,7 @@ def test_it_beats_for_longer_than_its_lease_and_ends_with_the_block(
     owner, other = registers
 
     def beats() -> int:
-        """So far; 0 while a busy machine holds it up, which the other takes for its end."""
+        """Heartbeats so far; 0 while a busy machine delays them, which the other actor takes for the end."""
         return max((each.beat for each in other.look().activities), default=0)
 
     with kept_activity(owner, _begun(owner)):

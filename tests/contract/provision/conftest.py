@@ -31,14 +31,16 @@ def table(endpoint: str) -> DocumentTable:
 
 @pytest.fixture
 def rig(endpoint: str, table: DocumentTable) -> Rig:
-    """A pipe with a rollout whose steps are due when the test says so."""
+    """A pipe with a rollout; its steps are due when the test says so."""
     return Rig(endpoint, TABLE)
 
 
 @pytest.fixture
 def start(topics: str, endpoint: str, tmp_path: Path) -> Iterator[Start]:
-    """Starts processes of the test's own, ready, and ends them in good order: none in the middle of a
-    transaction, at which readers would wait."""
+    """Starts processes for one test, ready, and stops them cleanly.
+
+    None ends in the middle of a transaction, at which readers would wait.
+    """
     with ExitStack() as ending:
         started: list[ProvisionProcess] = []
 

@@ -1,4 +1,4 @@
-"""Processes that decide on rollouts beside a release, over DynamoDB Local alone, in the test's own time."""
+"""Processes that decide on rollouts beside a release, over DynamoDB Local alone, on the test's clock."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -24,7 +24,7 @@ WORKED_ON = "side green is being worked on by its operator"
 
 
 class WatchedStore(RolloutStore):
-    """Calls `before` before it writes a state."""
+    """A store that calls `before` ahead of each write of a state."""
 
     before: Callable[[], None] = staticmethod(lambda: None)
 
@@ -40,7 +40,7 @@ class WatchedStore(RolloutStore):
 
 
 class Process:
-    """A provisioner of side blue that decides."""
+    """A provisioner of side blue that decides on rollouts."""
 
     def __init__(self, rig: "Rig") -> None:
         self._rig, self.store = rig, WatchedStore(rig.table, rig.endpoint)
@@ -54,13 +54,13 @@ class Process:
         )
 
     def turn(self) -> None:
-        """One look."""
+        """Run one look."""
         self.decider.let_go()
         self.decider.decide(self._rig.pipes)
 
 
 class Rig:
-    """Pipes of one tenant on two sides, with meters that say what the test wants; time is the test's."""
+    """Pipes of one tenant on two sides; the test sets the meters' answers and the time."""
 
     def __init__(self, endpoint: str, table: str, pipes: int = 1) -> None:
         self.endpoint, self.table, self.seconds = endpoint, table, 0.0
@@ -72,7 +72,7 @@ class Rig:
         self.pipes = {state_key(self.tenant, pipe.name): pipe for pipe in made}
         self.store = RolloutStore(table, endpoint)
         self.registers = {side: self.register(f"deploy-{self.tenant}", side) for side in SIDES}
-        """The deployer's."""
+        """The deployer's registers."""
 
     def clock(self) -> int:
         return 1_000_000 + int(1_000 * self.seconds)
@@ -89,7 +89,7 @@ class Rig:
         )
 
     def due(self, good: int = 1_000) -> None:
-        """A step's time passes, and both sides' meters say how it did, and that nothing is in the way."""
+        """Let a step's time pass, with good figures from both sides' meters and nothing in the way."""
         self.seconds += PLAN.every_ms / 1_000
         for key, state in self.store.states().items():
             for side in SIDES:
@@ -99,7 +99,7 @@ class Rig:
     def begins(
         self, side: str, action: Action = Action.STEP_FORWARD, lease_seconds: float = LEASE
     ) -> Activity | Waits:
-        """A release wants to go on."""
+        """Let a release begin its next step."""
         return self.registers[side].begin(action, "release 1.4.0", STABLE, lease_seconds=lease_seconds)
 
     def acting(self) -> list[str]:
@@ -107,20 +107,20 @@ class Rig:
         return [str(each) for side in SIDES for each in self.registers[side].look().activities]
 
     def waiting(self) -> list[str]:
-        """Who waits on both sides."""
+        """The wishes on both sides."""
         return [str(each) for side in SIDES for each in self.registers[side].look().wishes]
 
     def shares(self) -> list[float]:
-        """Of all pipes."""
+        """Shares of all pipes."""
         return [state.share for _, state in sorted(self.store.states().items())]
 
     def state(self) -> RolloutState:
-        """Of the only pipe."""
+        """State of the only pipe."""
         (state,) = self.store.states().values()
         return state
 
     def is_at(self, phase: RolloutPhase, share: float, reason: str = "") -> bool:
-        """Whether the only pipe is there, for a reason that has these words."""
+        """Whether the only pipe is in this phase, at this share, for a reason with these words."""
         found = list(self.store.states().values())
         return [(each.state, each.share, reason in each.reason) for each in found] == [(phase, share, True)]
 

@@ -1,6 +1,6 @@
-"""A step up of a rollout and a release keep out of each other's way, whoever begins.
+"""A rollout's step up and a release never run together, whichever begins first.
 
-Over DynamoDB Local alone: who decides needs no brokers.
+Over DynamoDB Local alone: deciding needs no brokers.
 """
 
 from shared.contracts.diamond.activities import Action, Activity

@@ -1,6 +1,6 @@
-"""Processes that decide on rollouts die within a step, or wait as workers for a release, and others go on.
+"""Processes that decide on rollouts die within a step, or wait for a release, and others go on.
 
-Over DynamoDB Local alone: who decides needs no brokers.
+Over DynamoDB Local alone: deciding needs no brokers.
 """
 
 import threading
@@ -29,7 +29,7 @@ WAIT_SECONDS = 60.0
 
 
 def suspended(process: Process, going_on: threading.Event) -> threading.Thread:
-    """A process that stands still within a step, as its activity is begun and its state is not written."""
+    """A process suspended within a step, after its activity began and before its state is written."""
     within = threading.Event()
 
     def stands_still() -> None:
@@ -80,7 +80,7 @@ def test_a_dead_ones_step_is_over_after_its_lease_and_its_late_write_fails(rig: 
 
 @contextmanager
 def working(rig: Rig, observe_url: str) -> Iterator[RolloutStore]:
-    """A worker of side blue, with a thread that moves the pipes on at the test's time; yields its states."""
+    """A worker of side blue, with a thread that advances pipes on the test's clock; yields its states."""
     process, monotonic = Process(rig), lambda: rig.seconds
     keys = {TENANT: LEASES, DOCUMENT: DECIDER}
     lease = Lease(rig.table, rig.endpoint, keys=keys, owner="w", seconds=LEASE, monotonic=monotonic)

@@ -1,4 +1,4 @@
-"""GitHub's workflows that change an environment: one at a time, and the deployer alone moves traffic."""
+"""GitHub's workflows change an environment one at a time, and only the deployer moves traffic."""
 
 import re
 from pathlib import Path
@@ -37,7 +37,7 @@ def test_a_rollback_waits_for_nothing_and_no_push_replaces_it() -> None:
 
 def test_every_workflow_that_starts_by_itself_has_a_guard() -> None:
     for file in FILES:
-        # A called workflow runs in its caller's group; with a group of its own it would wait for itself.
+        # A called workflow runs in its caller's group; a group of its own would make it wait for itself.
         called = set(load(file.stem)["on"]) == {"workflow_call"}
         assert ("concurrency" in load(file.stem)) != called, file
 
@@ -60,7 +60,7 @@ def test_a_merge_is_tested_then_goes_to_staging_and_only_then_to_production() ->
 
 
 def test_one_job_waits_for_a_person_and_no_take_back_or_rollback_does() -> None:
-    """GitHub asks the reviewers of an environment for each job that names it."""
+    """GitHub asks an environment's reviewers for each job that names it."""
     waiting = [
         (workflow, name) for workflow, name, job in jobs() if "approval" in str(job.get("environment"))
     ]

@@ -1,4 +1,4 @@
-"""GitHub's workflows: foreign actions pinned, no secret, and each job may do only what it names."""
+"""GitHub's workflows: foreign actions are pinned, there is no secret, and jobs have only named rights."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""GitHub's workflows: valid, kept up to date, and everything that they run is there."""
+"""GitHub's workflows are valid and up to date, and everything that they run exists."""
 
 import os
 import re
@@ -50,7 +50,7 @@ def test_dependabot_raises_the_actions_of_every_folder() -> None:
 
 
 def test_dependabot_raises_the_jars_of_every_maven_project() -> None:
-    """It reads files of this one name only."""
+    """Dependabot reads only files of this one name."""
     (maven,) = [
         each
         for each in yaml.safe_load((FOLDER / "dependabot.yml").read_text())["updates"]

@@ -1,4 +1,4 @@
-"""GitHub's workflows and actions as they are in their files, and the tools that check them."""
+"""GitHub's workflows and actions as files, and the tools that check them."""
 
 import subprocess
 import sys
@@ -14,13 +14,13 @@ FILES = sorted((FOLDER / "workflows").glob("*.yml"))
 ACTIONS = sorted((FOLDER / "actions").glob("*/action.yml"))
 ASK = "./.github/workflows/ask.yml"
 CALLED = {f"./.github/workflows/{name}.yml" for name in ("ask", "deploy", "side")}
-"""Workflows that take a role."""
+"""Workflows that assume a role."""
 
 Workflow = dict[str, Any]
 
 
 def load(name: str) -> Workflow:
-    """The workflow in the file of this name, each value as text."""
+    """The workflow in a file, each value as text."""
     # YAML 1.1 reads the key `on` as true.
     loaded = yaml.load((FOLDER / "workflows" / f"{name}.yml").read_text(), Loader=yaml.BaseLoader)
     assert isinstance(loaded, dict)
@@ -28,7 +28,7 @@ def load(name: str) -> Workflow:
 
 
 def jobs() -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Each job of all workflows: the workflow's name, its own, and the job."""
+    """Each job of all workflows: the workflow's name, the job's name, and the job."""
     for file in FILES:
         for name, job in load(file.stem)["jobs"].items():
             yield file.stem, name, job
@@ -45,7 +45,7 @@ def runs(job: dict[str, Any]) -> str:
 
 
 def roles(job: dict[str, Any]) -> str:
-    """The roles that it takes, one a line; empty if it takes none."""
+    """The roles that it assumes, one a line; empty without any."""
     taken = [step.get("with", {}).get("role-to-assume") for step in job.get("steps", [])]
     return "\n".join(role for role in taken if role)
 
@@ -56,6 +56,6 @@ def tool(name: str) -> str:
 
 
 def run(*command: str) -> None:
-    """Run a check in the root of the checkout; what it says is in the failure."""
+    """Run a check in the root of the checkout; a failure shows its output."""
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr

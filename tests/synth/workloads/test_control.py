@@ -1,4 +1,4 @@
-"""A side's meter, canary, provisioners, topics and readability: how they run and what they are given."""
+"""A side's meter, canary, provisioners, topics and readability: how they run, with which inputs."""
 
 from ipaddress import ip_address, ip_network
 
@@ -109,7 +109,7 @@ def test_a_version_is_asked_what_it_reads_and_by_nothing_but_a_person_or_the_dep
     (side,) = [each["data"] for each in of_kind(manifests, "ConfigMap") if "HIFI_SIDE" in each["data"]]
     assert wanted(ReadabilitySettings) <= side.keys()
     assert container(asked)["image"] == container(named(manifests, "Deployment", "ingest-driver"))["image"]
-    # The answer is what the container leaves; of a failure the end of its log.
+    # The container leaves the answer; after a failure it is the end of its log.
     assert command(asked)[-1].endswith("> /dev/termination-log")
     assert container(asked)["terminationMessagePolicy"] == "FallbackToLogsOnError"
     assert pod(asked)["restartPolicy"] == "Never"

@@ -29,7 +29,7 @@ SPOT_NOTICE_SECONDS = 120
 STARTED = re.compile(r"-m (\S+)")
 
 
-def test_all_of_a_side_is_there(manifests: list[Manifest]) -> None:
+def test_a_sides_manifests_contain_every_workload(manifests: list[Manifest]) -> None:
     assert {label(each) for each in workloads(manifests)} == {
         "Job/topics",
         "CronJob/readability",
@@ -106,7 +106,7 @@ def test_resources_are_asked_for_and_memory_is_bounded(manifests: list[Manifest]
     for each in workloads(manifests):
         resources = container(each)["resources"]
         assert {"cpu", "memory", "ephemeral-storage"} <= resources["requests"].keys()
-        # A request below the limit gets a pod evicted when its node is full.
+        # With a request below the limit, a pod is evicted when its node is full.
         assert resources["limits"]["memory"] == resources["requests"]["memory"]
         assert "cpu" not in resources["limits"]
 

@@ -55,10 +55,10 @@ def test_master_workers_and_drivers_call_the_master_the_same(manifests: list[Man
 def test_the_master_notices_within_a_minute_that_a_driver_is_gone_with_its_node(
     manifests: list[Manifest],
 ) -> None:
-    """Until then it holds the places of its executors, and the next driver has none."""
+    """Until then it holds its executors' places, and the next driver gets none."""
     master = pod(named(manifests, "StatefulSet", "spark-master"))
     kernel = {each["name"]: int(each["value"]) for each in master["securityContext"]["sysctls"]}
-    # The only ones of those that every kubelet and the profile `restricted` allow, from Kubernetes 1.29 on.
+    # From Kubernetes 1.29 on, the only such sysctls that every kubelet and the profile `restricted` allow.
     prefix = "net.ipv4.tcp_keepalive_"
     assert set(kernel) == {f"{prefix}time", f"{prefix}intvl", f"{prefix}probes"}
     assert kernel[f"{prefix}time"] + kernel[f"{prefix}intvl"] * kernel[f"{prefix}probes"] <= 60

@@ -1,4 +1,4 @@
-"""An edge that runs, for the tests of what it does."""
+"""A running edge for the tests of its behaviour."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -35,7 +35,7 @@ ANSWER_SECONDS = 50
 
 
 class Service:
-    """Answers with its side's name, at `/slow` when it is let."""
+    """Answers with its side's name; at `/slow` only once it is permitted."""
 
     def __init__(self, name: str, port: int) -> None:
         self.healthy = True
@@ -88,7 +88,7 @@ class Running:
         self.process = self._start()
 
     def reload(self) -> None:
-        """Let HAProxy read its configuration again. One that has just started may miss the signal."""
+        """Reload HAProxy's configuration. An HAProxy that has just started may miss the signal."""
         master, until = psutil.Process(self.process.pid), time.monotonic() + 60
         before = {each.pid for each in master.children()}
         while time.monotonic() < until:

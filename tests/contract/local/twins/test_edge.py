@@ -25,7 +25,7 @@ pytestmark = needs_haproxy
 
 
 def test_haproxy_takes_the_configuration_without_a_warning(tmp_path_factory: pytest.TempPathFactory) -> None:
-    # A short folder: HAProxy's sockets have paths of at most 97 characters.
+    # A short folder: the paths of HAProxy's sockets may have 97 characters at most.
     twins = Twins(root=tmp_path_factory.mktemp("edge") / "a b $HOME")
     twins.create()
     LocalTraffic(twins).prepare()
@@ -100,7 +100,7 @@ def test_a_side_that_says_it_is_not_ready_is_given_no_traffic(running: Running) 
 
 
 def test_a_side_that_has_half_gets_no_more_while_it_takes_nothing(running: Running) -> None:
-    """The other one would be without weight, and HAProxy would refuse all events."""
+    """The other side would have weight 0, and HAProxy would refuse all events."""
     half = {"blue": 50, "green": 50}
     running.traffic.set_weights(half)
     running.services["green"].healthy = False
@@ -129,7 +129,7 @@ def _in_flight(running: Running, name: str) -> int:
 
 
 def _counted_anew(running: Running) -> bool:
-    """Whether a new HAProxy answers: its counts began at zero."""
+    """Whether a new HAProxy answers: its counters started at zero."""
     try:
         return all(each.requests == 0 and each.up for each in running.traffic.servers())
     except HaproxyError:

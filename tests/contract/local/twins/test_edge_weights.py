@@ -1,4 +1,4 @@
-"""The edge's weights: in force and written down, whoever sets them or dies meanwhile, and refused ones."""
+"""Edge weights are in force and stored, whoever sets them or dies meanwhile; bad ones are refused."""
 
 import time
 from pathlib import Path
@@ -41,7 +41,7 @@ def test_how_soon_a_side_has_all_traffic_is_said_by_haproxy_and_not_by_what_is_w
 
 def test_weights_that_are_written_down_and_not_in_force_are_put_in_force(running: Running) -> None:
     running.traffic.set_weights(ALL_GREEN)
-    haproxy = RuntimeApi(running.twins.edge.socket)  # as if who wrote them had died before HAProxy knew
+    haproxy = RuntimeApi(running.twins.edge.socket)  # as if the writer had died before HAProxy knew
     haproxy.set_weight("events", "blue", 100)
     haproxy.set_weight("events", "green", 0)
     assert running.shares(20) == {"blue": 20}
@@ -51,7 +51,7 @@ def test_weights_that_are_written_down_and_not_in_force_are_put_in_force(running
 
 
 def test_a_configuration_with_weights_that_do_not_hold_is_written_anew(running: Running) -> None:
-    """Who sets weights may be killed between the configuration and the state, and the next one goes back."""
+    """If the writer is killed between configuration and state, the next one takes the configuration back."""
     state = running.twins.edge.state
     before = state.read_bytes()
     running.traffic.set_weights(ALL_GREEN)

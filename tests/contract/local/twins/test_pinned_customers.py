@@ -1,4 +1,4 @@
-"""Customers that the edge sends to one side by the digests of their write keys, whatever the weights are."""
+"""The edge sends some customers to one side by the digests of their write keys, whatever the weights are."""
 
 import pytest
 
@@ -13,12 +13,12 @@ ACME, GLOBEX = "acme-write-key", "globex-write-key"
 
 
 def pinned(side: str, *keys: str) -> PinnedTenant:
-    """A customer with these keys that is sent to a side."""
+    """A customer with these keys, pinned to a side."""
     return PinnedTenant(side=side, keys=[key_digest(key).removeprefix(SEALED_PREFIX) for key in keys])
 
 
 def by_key(running: Running) -> dict[str, set[str]]:
-    """The sides that answer requests with each customer's key, and with none."""
+    """The sides that answer requests with each customer's key, and without any key."""
     return {key: {running.get(key=key) for _ in range(5)} for key in (ACME, GLOBEX, "")}
 
 

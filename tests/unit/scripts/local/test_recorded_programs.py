@@ -1,4 +1,4 @@
-"""Programs that run without a supervisor while archives of classes are recorded."""
+"""Programs run without a supervisor while archives of classes are recorded."""
 
 import sys
 import time

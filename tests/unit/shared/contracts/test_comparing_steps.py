@@ -1,4 +1,4 @@
-"""What comparing costs grows with what makes it slow, and with nothing else."""
+"""The price of a comparison grows with the things that make it slow, and with nothing else."""
 
 from typing import Any
 

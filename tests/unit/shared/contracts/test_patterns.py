@@ -108,7 +108,7 @@ def test_a_pattern_that_would_explode_is_refused() -> None:
 
 
 def test_a_pattern_whose_conditions_are_repeated_too_often_is_refused() -> None:
-    """The alternatives of one `$or` each repeat the fields beside it: a short text becomes very large."""
+    """Each alternative of an `$or` repeats the fields beside it: a short text becomes very large."""
     fields: dict[str, Any] = {f"a{i}": [1] for i in range(MAX_CONDITIONS // 100)}
     branches = [{"b": [i]} for i in range(100)]
     assert len(compile_pattern({"data": fields | {"$or": branches[:90]}})) == 90
@@ -129,7 +129,7 @@ def _operands(matcher: Matcher) -> int:
 
 
 def _objects(pattern: dict[str, Any]) -> int:
-    """The objects on the way to fields: all but the branches of an `$or`."""
+    """Number of objects on the way to fields, without the branches of an `$or`."""
     branches = sum(map(_objects, pattern.get("$or", ())))
     inner = [value for name, value in pattern.items() if name != "$or" and isinstance(value, dict)]
     return branches + len(inner) + sum(map(_objects, inner))

@@ -1,4 +1,4 @@
-"""Replayed letters: the same answers as a mapping of them all gives, in a fraction of the memory."""
+"""Replayed letters: same answers as a mapping of all of them, with a fraction of the memory."""
 
 import tracemalloc
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""The problems that are found in a document; a hostile one costs no more than its first ones."""
+"""Problems found in a document; a hostile one costs no more than its first problems."""
 
 import json
 import time
@@ -14,14 +14,14 @@ from shared.documents.check import field_problems
 from shared.documents.problems import MOST_PROBLEMS
 
 TIMES = 8
-"""As much CPU as it takes to write a document as JSON; for all of 100,000 fields it would be twenty times."""
+"""Ratio to the CPU time of writing a document as JSON; for all of 100,000 fields it would be twenty."""
 
 MANY = [30_000, pytest.param(100_000, marks=pytest.mark.proof)]
 """Fields of a document."""
 
 
 def cpu_seconds(act: Callable[[], object]) -> float:
-    """The least of three times, in which nothing else was counted."""
+    """The least of three measured times; nothing else was counted."""
     found = []
     for _ in range(3):
         began = time.thread_time()

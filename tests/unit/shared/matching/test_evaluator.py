@@ -1,4 +1,4 @@
-"""Patterns evaluated in Python: as EventBridge's language says, and which condition is not met."""
+"""Patterns evaluated in Python, by EventBridge's language, with the first unmet condition."""
 
 import time
 from typing import Any

@@ -1,4 +1,4 @@
-"""Whole releases over two sides in memory: a good version takes all traffic, a bad one is undone."""
+"""Whole releases over two sides in memory: a good version gets all traffic, a bad one is undone."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Pipes as rows: each path once, bad pipes left out."""
+"""Pipes become rows: each path once, without bad pipes."""
 
 import time
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""The command of an executor, and its start where no other one is at work."""
+"""An executor's command, and its start when no other executor works."""
 
 import os
 import subprocess
@@ -50,7 +50,7 @@ def test_an_executor_without_a_heap_is_refused() -> None:
 
 
 class Driver(QuietHandler, BaseHTTPRequestHandler):
-    """Counts no executor."""
+    """A driver that counts no executor."""
 
     def do_GET(self) -> None:
         self.respond(200, f"{SparkMetric.EXECUTORS} 0.0\n".encode())

@@ -1,4 +1,4 @@
-"""Of two sessions that want the same core one leaves most of it to the other, and takes its share again."""
+"""Of two sessions on one core, a lowered one leaves most of it, and takes its share back later."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ SPIN = "import time\nend = time.monotonic() + 120\nwhile time.monotonic() < end:
 
 @pytest.fixture
 def spinning() -> Iterator[Sequence[psutil.Process]]:
-    """Two processes on one core, each in a session of its own."""
+    """Two processes on one core, each in its own session."""
     core = min(os.sched_getaffinity(0))
     started = [subprocess.Popen([sys.executable, "-c", SPIN], start_new_session=True) for _ in range(2)]
     try:
@@ -31,7 +31,7 @@ def spinning() -> Iterator[Sequence[psutil.Process]]:
 
 
 def share(spinning: Sequence[psutil.Process], seconds: float) -> float:
-    """The share of some seconds of the core that the first process gets, in parts of the second one's."""
+    """CPU time of the first process over some seconds, relative to the second one's."""
     before = used(spinning)
 
     def since() -> Sequence[float]:

@@ -1,4 +1,4 @@
-"""Values a minute of a whole day, as a deployer finds them that was away for so long."""
+"""Values per minute of a whole day, as a deployer finds them after an absence of a day."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -21,14 +21,14 @@ DAY = 1_440
 
 @pytest.fixture
 def within_five_seconds() -> Iterator[None]:
-    """The test takes no more CPU than that; without a bound it would take minutes."""
+    """The test uses less CPU time; without a bound it would take minutes."""
     began = time.process_time()
     yield
     assert time.process_time() - began < 5
 
 
 def pairs(slow: range) -> Pairs:
-    """A day of both sides, in which the target is slow in these minutes."""
+    """A day of both sides, with a slow target in these minutes."""
     like = SideMinute(minute=0, total=9_000, good=9_000, p95_ms=200.0, cpu_seconds=9.0)
     theirs = [replace(like, minute=minute) for minute in range(DAY)]
     ours = [replace(each, p95_ms=320.0, cpu_seconds=13.0) if each.minute in slow else each for each in theirs]
@@ -36,7 +36,7 @@ def pairs(slow: range) -> Pairs:
 
 
 def memory(first: int, last: int) -> list[SideMinute]:
-    """A day in which it rises evenly, from and to so many MiB."""
+    """A day in which memory grows evenly between two values, MiB."""
     return [
         SideMinute(minute=minute, memory_bytes=MEBIBYTE * (first + (last - first) * minute // DAY))
         for minute in range(DAY)

@@ -1,4 +1,4 @@
-"""Lost and doubled events are counted and named at the hop that caused it, and nowhere else."""
+"""Lost and doubled events are counted and named at the hop that caused them, and nowhere else."""
 
 from typing import Any
 
@@ -23,11 +23,11 @@ HOPS = [
     pytest.param(Stage.RETRIED, "p3", ("retry", "p3"), id="retry"),
 ]
 FINE = [200, pytest.param(500, marks=pytest.mark.proof)]
-"""Events beside those of which something is wrong."""
+"""Events beside the faulty ones."""
 
 
 def outcome(event_id: str, pipe: str) -> str:
-    """p3 retries all; of p1 the even ones are dead letters where a test asks for that."""
+    """p3 retries everything; where a test asks for it, p1's even events become dead letters."""
     return {"p3": "retried", "p1": "dead"}.get(pipe, "delivered")
 
 
@@ -99,7 +99,7 @@ def test_doubles_that_transmit_drops_are_not_called_doubled(stage: Stage, name: 
 
 
 def test_doubles_that_reach_the_destination_make_no_other_delivery_good() -> None:
-    """60 good second copies do not stand in for the 60 of 1,000 that were slow: 940 of 1,000 were good."""
+    """60 good second copies do not replace the 60 slow ones of 1,000: 940 of 1,000 were good."""
     world = World(doubled={(Stage.FIRST, "p1", f"e{at}") for at in range(60)}, remembers=False)
     world.send([f"e{at}" for at in range(940)]).send([f"s{at}" for at in range(60)], outcomes=slow)
     card = card_of(world)
@@ -113,7 +113,7 @@ def slow(_id: str, _pipe: str) -> str:
 
 
 def replayed(world: World, count: int) -> World:
-    """transmit's batch comes again after its receipts were written: all are dropped, none was taken twice."""
+    """transmit's batch is repeated after its receipts were written: all are dropped, none is taken twice."""
     for at in range(count):
         place = ("receipts", at % 2)
         world.topics[place].append([Event(Stage.DROPPED, "p1", f"e{at}", destination="to-p1")])

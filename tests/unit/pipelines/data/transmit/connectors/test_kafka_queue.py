@@ -1,4 +1,4 @@
-"""The queue of a customer's cluster that hangs: dead records leave it, and later ones are sent."""
+"""The queue for a customer's cluster that hangs: expired records leave it, and later ones are sent."""
 
 import asyncio
 import os
@@ -20,13 +20,13 @@ TOO_MANY = ONE * 40
 
 
 class Limits(NamedTuple):
-    """How long the client waits."""
+    """Time limits of the client."""
 
     seconds: float
     """Timeout of the destination."""
 
     silent: Mapping[str, int]
-    """After which a connection without an answer is closed, if not after what `producer_config` gives."""
+    """Milliseconds until a connection without an answer is closed, unless those of `producer_config`."""
 
 
 SILENT_MS: Final = 1_000
@@ -49,7 +49,7 @@ def cluster() -> Iterator[ScriptedKafka]:
 
 
 async def full(cluster: ScriptedKafka, limits: Limits) -> Client:
-    """A client with a full queue, for a caller that gave up."""
+    """A client with a full queue; its caller has given up."""
     access = Access(
         tenant="acme",
         servers=(("127.0.0.1", cluster.port),),

@@ -1,4 +1,4 @@
-"""One tenant's reads of documents leave threads to the others, however many it sends."""
+"""One tenant's document reads leave threads to the others, however many it sends."""
 
 import asyncio
 from collections import Counter
@@ -14,20 +14,20 @@ from shared.contracts.document_items import DocumentKey
 from tests.unit.pipelines.management.api.whole_app import SECONDS, Client, Gate, app_over, comes, played
 
 MANY: Final = 50
-"""More than there are threads."""
+"""More than the number of threads."""
 
 _SHIPPED: Final = pytest.param((), id="shipped", marks=pytest.mark.proof)
 SOON: Final = [pytest.param((0.1,), id="quick"), _SHIPPED]
-"""Seconds after which a read that has to wait is refused."""
+"""Seconds after which a waiting read is refused."""
 
 LATE: Final = [pytest.param((SECONDS,), id="patient"), _SHIPPED]
-"""The same, for reads that have their turn before."""
+"""The same, for reads that get their turn sooner."""
 
 PATHS: Final = ("documents", "pipes", "pipes?brief=true", "pipes/p", "pipes/p/history", "pipes/p/history/1")
 
 
 class Table:
-    """Nothing is in it; those who read of tenants other than `calm` wait at a gate."""
+    """An empty table; reads of tenants other than `calm` wait at a gate."""
 
     def __init__(self) -> None:
         self.gate = Gate()

@@ -1,4 +1,4 @@
-"""An observe that hangs holds few threads of the API, and none for long."""
+"""An observe that hangs occupies few threads of the API, and none for long."""
 
 import asyncio
 from http.server import BaseHTTPRequestHandler
@@ -13,7 +13,7 @@ from tests.harness.http_server import QuietHandler, http_served
 from tests.unit.pipelines.management.api.whole_app import SECONDS, Client, Gate, app_over, comes, played
 
 MANY: Final = 50
-"""More than there are threads."""
+"""More than the number of threads."""
 
 QUICK: Final = httpx.Timeout(0.5, connect=SECONDS)
 
@@ -28,7 +28,7 @@ def hanging(gate: Gate) -> type[BaseHTTPRequestHandler]:
 
 
 class Hanging:
-    """An observe that waits at a gate, however long that is."""
+    """An observe that waits at a gate, for any time."""
 
     def __init__(self) -> None:
         self.gate = Gate()
