@@ -1,4 +1,4 @@
-"""Who reaches a load balancer of a side: the internet, or connected networks only."""
+"""Exposure of a side's load balancers: to the internet, or to connected networks only."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -6,7 +6,7 @@ from ipaddress import IPv4Network
 
 
 class Exposure(StrEnum):
-    """Who reaches a load balancer."""
+    """The networks from which a load balancer can be reached."""
 
     INTERNET = "internet"
     INTERNAL = "internal"

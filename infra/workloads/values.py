@@ -21,7 +21,7 @@ SETTINGS: Final = Path(__file__).parents[1] / "environments"
 """Where ENVIRONMENT.env holds settings of the processes that a person made; it need not be there."""
 
 CANARY_ADDRESS: Final = "172.20.0.100"
-"""Of the canary's Service: in the lower band of the service range, which Kubernetes assigns only when asked
+"""Cluster IP of the canary's Service, in the lower band of the range: Kubernetes assigns it only on request
 (https://kubernetes.io/docs/concepts/services-networking/cluster-ip-allocation/)."""
 
 _SETTING: Final = re.compile(r"([A-Z][A-Z0-9_]*)=(.*)")

@@ -21,7 +21,7 @@ _AGENT: Final = "ddb-local-loader-0.1.jar"
 """LocalStack's own raises the number of indexes of a table; here it is one that does nothing."""
 
 _LINE_BYTES: Final = 72
-"""Of a manifest's line, by the JAR specification."""
+"""Most bytes of a manifest's line, by the JAR specification."""
 
 
 def install(libraries: Path, say: Say) -> None:

@@ -36,7 +36,7 @@ class Alert:
     name: str
     expression: str
     minutes: int
-    """For how long it must hold."""
+    """Minutes that the condition must hold."""
 
     severity: Severity
     summary: str

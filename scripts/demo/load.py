@@ -41,7 +41,7 @@ class DemoLoad(Struct, frozen=True, kw_only=True):
 
     url: str
     bootstraps: Sequence[str]
-    """Of each side that may have an event."""
+    """Bootstrap addresses of each side that may hold an event."""
 
     source: EventSource
     kind_of: KindOf | None

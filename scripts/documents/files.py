@@ -18,7 +18,7 @@ from shared.documents.yaml_loader import Section, sections
 STANDARD_INPUT: Final = Path("-")
 _SUFFIXES: Final = {".yaml", ".yml", ".json"}
 _UNSTATED: Final = [f"{SEALED_PREFIX}{'0' * 64}"]
-"""In place of the write keys that a source leaves as they are."""
+"""Placeholder for the write keys that a source leaves as they are."""
 
 
 class LocatedDocument(Struct, frozen=True):

@@ -13,7 +13,7 @@ class EventBatch(Struct, frozen=True, kw_only=True):
     """The events of one request."""
 
     ids: list[str]
-    """In the order of the body; empty if only the response has them."""
+    """Ids in the order of the body; empty if only the response has them."""
 
     body: bytes
     count: int

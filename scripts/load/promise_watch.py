@@ -7,7 +7,7 @@ from typing import Final
 from shared.contracts.ledger import GOOD_MS
 
 KEPT_SECONDS: Final = 30.0
-"""For so long p95 must be good at each look."""
+"""How long p95 must be good at each look."""
 
 MOST_SECONDS: Final = 900.0
 """A side that is not warm by then never will be on this machine."""

@@ -29,7 +29,7 @@ OnAcked = Callable[[Sequence[str], int, int], None]
 
 
 def ignore_acked(_: Sequence[str], __: int, ___: int) -> None:
-    """For callers that only need the counts."""
+    """Ignore acknowledged ids, for callers that only need the counts."""
 
 
 class SendCounts(Struct):

@@ -10,10 +10,10 @@ class Template(Struct, frozen=True, gc=False):
     """An event in CloudEvents' structured JSON format, split after the id and after the time."""
 
     after_id: bytes
-    """From the quote that closes the id to the one that opens the time."""
+    """Bytes from the quote that closes the id to the one that opens the time."""
 
     after_time: bytes
-    """From the quote that closes the time to the end of the event."""
+    """Bytes from the quote that closes the time to the end of the event."""
 
 
 _START = b'{"id":"'

@@ -32,7 +32,7 @@ class SendResult(Enum):
     """Events were refused, or are not acknowledged."""
 
     INTERRUPTED = auto()
-    """By a signal, before the end of the events."""
+    """Ended by a signal before all events were sent."""
 
 
 class AckedFileError(OperatorError):

@@ -15,10 +15,10 @@ DEFAULT_PORT: Final = 8080
 class Addresses:
     """Ports from `port` on.
 
-    The base is collect's own port; then three brokers, three controllers, the warm-up's destination, retry's
-    health; observe, console, the store of documents and scorecards, canary; the metrics of Spark and of
-    trace; the provisioner; the management API; the metrics of a second Spark driver and the destination of
-    rehearsals; Spark's master, and its state.
+    In this order: collect (the base); three brokers; three controllers; the warm-up's destination; retry;
+    observe; console; the store of documents and scorecards; canary; metrics of Spark; metrics of trace; the
+    provisioner; the management API; metrics of a second Spark driver; the destination of rehearsals; Spark's
+    master, and its state.
     """
 
     port: int = DEFAULT_PORT

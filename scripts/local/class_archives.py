@@ -44,12 +44,12 @@ class ClassArchive:
 
 
 def broker_archive(jars: Path) -> ClassArchive:
-    """Of a Kafka broker; `jars` is the folder of its class path."""
+    """A Kafka broker's archive; `jars` is the folder of its class path."""
     return ClassArchive(jars.parent, "broker", (jars,))
 
 
 def spark_archive(jars: Path) -> ClassArchive:
-    """Of Spark's driver with the connector's folder of jars; PySpark's own belong to this environment."""
+    """The archive of Spark's driver, with the connector's jars; PySpark's own are in this environment."""
     return ClassArchive(Path(sys.prefix), "spark", (pyspark_folder() / "jars", jars))
 
 

@@ -21,7 +21,7 @@ _MASTER: Final = "org.apache.spark.deploy.master.Master"
 _WORKER: Final = "org.apache.spark.deploy.worker.Worker"
 _DAEMON_MEMORY: Final = "256m"
 _EXECUTOR_MEMORY: Final = "1g"
-"""As on the twins: a worker has room for one executor."""
+"""The same as on twins: a worker has room for one executor."""
 
 _JAVA_OPTIONS: Final = "spark.executor.extraJavaOptions"
 _EXECUTOR_JAVA_HOME: Final = "spark.executorEnv.JAVA_HOME"

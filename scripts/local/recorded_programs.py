@@ -18,7 +18,7 @@ from scripts.local.side import Side
 from shared.runtime.errors import OperatorError
 
 MOST_SECONDS: Final = 300
-"""That a program may take to get ready, or to end."""
+"""Most seconds that a program may take to get ready, or to end."""
 
 _POLL_SECONDS: Final = 0.2
 _LAST_CHARACTERS: Final = 500

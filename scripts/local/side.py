@@ -26,7 +26,7 @@ DATA_FOLDER: Final = Path(".hifi")
 """Folder of a side where no other is named."""
 
 LIGHT: Final = "light"
-"""In a folder with twins, a link to the folder of the side that has the most traffic."""
+"""Link in a folder with twins, to the folder of the side with the most traffic."""
 
 DEFAULT_PARTITIONS: Final = max(1, (os.cpu_count() or 2) // 2)
 """Partitions of each busy topic. Each costs requests, tasks and wake-ups at any load: on two cores, one
@@ -60,7 +60,7 @@ class Side(Folders, Addresses):
     partitions: int = DEFAULT_PARTITIONS
     name: str = LOCAL
     shared: Shared | None = None
-    """Of one of two sides: what it has in common with the other. A side by itself has all of it alone."""
+    """The parts that one of two sides shares with the other; None for a side by itself."""
 
     standby: bool = False
     """Whether a second Spark driver waits to take over."""

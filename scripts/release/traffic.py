@@ -56,7 +56,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _traffic() -> Traffic:
-    """That of the environment; its hosted zone is looked up by name.
+    """The environment's traffic; its hosted zone is looked up by name.
 
     Raises:
         NoRecordsError: there is no such zone.

@@ -11,14 +11,14 @@ from typing import Any, Final, NoReturn
 import msgspec
 
 from shared.cloudevents.refusal import Refusal
-from shared.contracts.limits import MAX_DEPTH, MAX_NAME_CHARACTERS, MAX_NUMBER_CHARACTERS
+from shared.contracts.limits import MAX_DEPTH, MAX_NAME_BYTES, MAX_NUMBER_CHARACTERS
 
 _decoder = msgspec.json.Decoder()
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _NUMERIC = bytes(ord("0") if chr(byte) in "-+.0123456789eE" else ord(" ") for byte in range(256))
 _LONG_NUMBER = b"0" * (MAX_NUMBER_CHARACTERS + 1)
 _DOUBLE_DIGITS: Final = 309
-"""Of the largest double: shorter integers are in its range."""
+"""Digits of the largest double: shorter integers are in its range."""
 
 _LARGE_NUMBER = b"0" * _DOUBLE_DIGITS
 _INTEGER = re.compile(rb"(?<![\d.eE+-])-?(\d{%d,})(?![\d.eE])" % _DOUBLE_DIGITS)
@@ -77,10 +77,10 @@ def _too_long(raw: bytes) -> Refusal | None:
         return None
     if _LARGE_NUMBER in raw.translate(_NUMERIC) and (refusal := _too_large(_STRING.sub(b'""', raw))):
         return refusal
-    if len(raw) > MAX_NAME_CHARACTERS and any(
-        found[2] and len(found[1]) > MAX_NAME_CHARACTERS for found in _NAME.finditer(raw)
+    if len(raw) > MAX_NAME_BYTES and any(
+        found[2] and len(found[1]) > MAX_NAME_BYTES for found in _NAME.finditer(raw)
     ):
-        return Refusal(f"a name of more than {MAX_NAME_CHARACTERS} bytes", "$", "send it as a value")
+        return Refusal(f"a name of more than {MAX_NAME_BYTES} bytes", "$", "send it as a value")
     return None
 
 

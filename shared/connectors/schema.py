@@ -12,8 +12,8 @@ _DEFINITIONS = "$defs"
 def options_schema(spec: ConnectorSpec[Any]) -> dict[str, Any]:
     """JSON Schema (2020-12) of a connector's options, made of the struct that decodes them.
 
-    The struct ignores unknown fields, as a document on the topic may come from a newer version; what a user
-    writes may have none, and neither may what fits the schema.
+    The struct ignores unknown fields, as a document on the topic may come from a newer version. Users may not
+    write any, so the schema allows none.
     """
     (root,), found = msgspec.json.schema_components([spec.options], ref_template=f"#/{_DEFINITIONS}/{{name}}")
     definitions = {name: _closed(each) for name, each in found.items()}

@@ -96,7 +96,7 @@ class DocumentVersion(Struct, frozen=True, kw_only=True):
     """1 for the first; one more at each change, deletions included."""
 
     by: str
-    """Who wrote it."""
+    """The writer."""
 
     at_ms: int
     """When, epoch milliseconds."""

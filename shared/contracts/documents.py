@@ -33,7 +33,7 @@ _KEY_ID: Final = 16
 """Hexadecimal digits of a write key's digest that name it."""
 
 MOST_WRITE_KEYS: Final = 90
-"""Of a source: all fit into one write (MOST_ITEMS), so that a deleted source comes back with them."""
+"""Most write keys of a source. All fit into one write (MOST_ITEMS): a deleted source comes back with them."""
 
 CANARY: Final = "canary"
 """Tenant of the canary, and what the names of its documents begin with."""

@@ -1,8 +1,8 @@
 """The envelope of events: CloudEvents attributes, the bytes of the data, and what collect adds.
 
-CloudEvents 1.0.2 and its Kafka binding in binary mode. In `collected` an event is an item of a JSON array
-and its data is *text inside a JSON string*: Spark's from_json returns such a string exactly, whereas it
-rewrites a nested object (1.10 becomes 1.1).
+CloudEvents 1.0.2 and its Kafka binding in binary mode. In `collected` an event is an item of a JSON array,
+and its data is *text inside a JSON string*. Spark's from_json returns such a string exactly, but rewrites a
+nested object (1.10 becomes 1.1).
 """
 
 import base64

@@ -5,7 +5,7 @@ from typing import Final
 import xxhash
 
 SEED: Final = 42
-"""Of Spark's xxhash64, which computes the same number in the JVM."""
+"""Seed of Spark's xxhash64, which computes the same number in the JVM."""
 
 
 def id_hash(event_id: str) -> int:

@@ -13,7 +13,7 @@ from jmespath import exceptions, functions, parser
 
 MAX_CHARACTERS: Final = 8_192
 MAX_NESTING: Final = 100
-"""Of the expression; what it is applied to may be nested as deep as an event may."""
+"""Nesting of the expression itself; its input may be nested as deep as an event."""
 
 _FUNCTIONS: Final[Mapping[str, Any]] = functions.Functions.FUNCTION_TABLE
 

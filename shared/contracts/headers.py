@@ -5,7 +5,7 @@ from typing import Final
 from shared.contracts.limits import MAX_HEADERS_BYTES
 
 Headers = list[tuple[str, bytes | None]]
-"""As a consumer gives them, in order. hifi writes a name once; of names that others repeat, any may count."""
+"""Headers in a consumer's order. hifi writes each name once; if others repeat one, any of them may count."""
 
 MAX_DIGITS: Final = 15
 """Most digits of a number in a header: as milliseconds, thirty thousand years."""
@@ -29,22 +29,23 @@ MINUTE = "hifi_minute"
 
 PIPE = "hifi_pipe"
 PIPES = "hifi_pipes"
-"""On an `outbound` record of an event that several pipes take: on the copy for the first of them all names,
-joined by PIPES_SEPARATOR; on the others the first's, so that a thousand pipes cost no million names."""
+"""Names of the pipes that take the event, on its `outbound` records if there are several. The copy for the
+first pipe has all names, joined by PIPES_SEPARATOR; the others only the first's, as a thousand pipes would
+otherwise cost a million names."""
 
 PIPES_SEPARATOR = ","
 
 WATCHED = "hifi_watched"
-"""On an `outbound` record of a pipe that watches fields: a JSON array of them with the values of the event.
-Not on later records of the event."""
+"""JSON array of the fields that the pipe watches, with the event's values, on `outbound` records; not on
+later records of the event."""
 
 LETTER = "hifi_letter"
-"""On an `outbound` record that was a dead letter: `partition/offset` of that letter. It stays on its later
-records, so that another death of the same event is not counted as a new one."""
+"""`partition/offset` of the dead letter that an `outbound` record replays. It stays on later records, so that
+another death of the same event is not counted as a new one."""
 
 REPLAY = "hifi_replay"
-"""On each record of an event that ingest read again after a rollback, from `events` on: which replay it is,
-`replay_range.ReplayRange.name`."""
+"""Name of the replay (`replay_range.ReplayRange.name`), on each record, from `events` on, of an event that
+ingest read again after a rollback."""
 
 TRACEPARENT = "ce_traceparent"
 """W3C trace context, as CloudEvents' distributed tracing extension carries it."""
@@ -60,7 +61,7 @@ REASON = "hifi_reason"
 """Why a record is in `dead_letter`, `quarantine` or `retry_in.*`: a word and a sentence."""
 
 ORIGIN = "hifi_origin"
-"""On a quarantined record: `topic/partition/offset` of the record it was."""
+"""`topic/partition/offset` of the record that was quarantined."""
 
 STATUS = "hifi_status"
 """HTTP status of the last try; empty where there was no answer."""
@@ -70,15 +71,14 @@ LAST_TRY = "hifi_last_try"
 """Epoch milliseconds of the first and the last time the record was sent."""
 
 DESTINATION = "hifi_destination"
-"""On a record in `dead_letter` or `retry_in.*`: name of the destination of the last try, empty where the pipe
+"""Name of the destination of the last try, on records in `dead_letter` and `retry_in.*`; empty where the pipe
 led to none."""
 
 DELIVERED = "hifi_delivered"
-"""On a receipt: the 16-byte delivery keys of the events that arrived, end to end."""
+"""16-byte delivery keys of the events that arrived, concatenated, on a receipt."""
 
 RECOVERED = "hifi_recovered"
-"""On a receipt of the slow lane: `tenant/name` of a destination that is fast enough for the fast lane
-again."""
+"""`tenant/name` of a destination that is fast enough for the fast lane again, on slow-lane receipts."""
 
 
 OF_A_TRY = (REASON, STATUS, FIRST_TRY, LAST_TRY, NOT_BEFORE, DESTINATION)

@@ -41,7 +41,7 @@ class Heartbeat(Struct, frozen=True, kw_only=True):
 
 
 Usage = Mapping[str, int]
-"""By node, the offset up to which all of its processes use `config`; a node without any is not there."""
+"""The offset up to which all processes of a node use `config`, by node; without processes it is missing."""
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Heartbeat)

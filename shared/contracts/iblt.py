@@ -34,8 +34,8 @@ _ROWS: Final = 3
 class Iblt:
     """Additive cells: `cells` is an array of three rows (count, hash sum, check sum) of CELLS columns.
 
-    The array is read-only from then on, because `decode` remembers what it found: an answer takes tens of
-    milliseconds, and a minute with waiting events is asked for it every few seconds.
+    The array is read-only from then on, because `decode` caches its result: decoding takes tens of
+    milliseconds, and is asked for every few seconds while a minute has waiting events.
     """
 
     def __init__(self, cells: NDArray[np.uint64] | None = None) -> None:

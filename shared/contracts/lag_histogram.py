@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 GROWTH: Final = 1.04
 ERROR: Final = (GROWTH - 1) / (GROWTH + 1)
-"""Of any percentile, relative: 1.96 %. Of lags below a millisecond: one millisecond."""
+"""Relative error of any percentile: 1.96 %. Lags below a millisecond are off by up to one millisecond."""
 
 _LOG_GROWTH: Final = math.log(GROWTH)
 

@@ -36,16 +36,16 @@ class Stage(StrEnum):
     """Any other copy; `name` is the pipe."""
 
     CLAIMED = "claimed"
-    """In no topic: what a first copy says that a further pipe, `name`, is to get."""
+    """In no topic: a first copy's claim that a further pipe, `name`, is to get the event."""
 
     LETTER = "letter"
     """A dead letter that was put back on `outbound`; `name` is the pipe."""
 
     RETRIED = "retried"
-    """In `retry_out`; `name` is the pipe. So it is of all below."""
+    """In `retry_out`; `name` is the pipe, as in all stages below."""
 
     DELIVERED = "delivered"
-    """In a receipt, as all down to DROPPED."""
+    """In a receipt, like all stages down to DROPPED."""
 
     RETRYING = "retrying"
     DEAD = "dead"
@@ -80,11 +80,11 @@ class Tally(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Of a receipt."""
 
     replayed: bool = False
-    """Of events that were processed again after a rollback: their header is REPLAY."""
+    """Whether the events were processed again after a rollback, and so have the header REPLAY."""
 
     count: int
     hash_sum: int = 0
-    """Of the ids' hashes, modulo 2**64."""
+    """Sum of the ids' hashes, modulo 2**64."""
 
     hashes: bytes = b""
     """Few ids' hashes, eight bytes each, little-endian."""
@@ -99,7 +99,7 @@ class Tally(msgspec.Struct, kw_only=True, omit_defaults=True):
     """COLLECTED only: from the time that names the minute to the request's last byte, milliseconds."""
 
     lag_out: Histogram = msgspec.field(default_factory=dict)
-    """From the time that names the minute to the record's own; of a receipt to the answer, milliseconds."""
+    """Milliseconds from the time that names the minute to the record's time; for a receipt, to the answer."""
 
     inside: Histogram = msgspec.field(default_factory=dict)
     """DELIVERED only: from the request's last byte to the answer, milliseconds."""
@@ -116,7 +116,7 @@ class Tally(msgspec.Struct, kw_only=True, omit_defaults=True):
 
     breaker: str = ""
     lane: str = ""
-    """Of the destination, as the newest receipt says."""
+    """Breaker and lane of the destination, from the newest receipt."""
 
     watched: dict[WatchKey, FieldCounts] = msgspec.field(default_factory=dict)
     """FIRST and FURTHER only: what the pipe's watched fields held."""
@@ -131,7 +131,7 @@ class Tally(msgspec.Struct, kw_only=True, omit_defaults=True):
 
     @property
     def sketch(self) -> Iblt:
-        """Of the ids, whichever way they travel."""
+        """The sketch of the ids, from `cells` or from `hashes`."""
         return Iblt.unpack(self.cells) if self.cells else Iblt.of(np.frombuffer(self.hashes, "<u8"))
 
 

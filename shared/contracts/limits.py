@@ -33,8 +33,8 @@ MAX_ATTRIBUTE_NAME = 64
 MAX_ATTRIBUTES = 64
 
 MAX_NUMBER_CHARACTERS = 1_000
-MAX_NAME_CHARACTERS = 50_000
-"""Of a number and of a member's name in an event; Jackson, which may look into it, takes no longer ones."""
+MAX_NAME_BYTES = 50_000
+"""Longest number, and longest name of a member, in an event; Jackson, which may parse it, takes no more."""
 
 MAX_DEPTH = 128
 """Nesting of arrays and objects in an event; Jackson, which parses it later, stops at 1,000."""

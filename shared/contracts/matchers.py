@@ -8,11 +8,12 @@ number that the event wrote with a fraction or an exponent is equal as an IEEE d
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any, Final, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 Op = Literal[
     "equals",
@@ -50,6 +51,9 @@ class Matcher(Struct, frozen=True, kw_only=True):
     low: float = -math.inf
     high: float = math.inf
     """Inclusive bounds of `between`, as IEEE doubles."""
+
+    parts: tuple[tuple[str, ...], ...] = ()
+    """For each wildcard the texts between its stars, one more than stars."""
 
 
 class PatternError(ValueError):
@@ -143,14 +147,26 @@ def _ignore_case(operand: object, path: str) -> Matcher:
 
 
 def _wildcard(operand: object, path: str) -> Matcher:
-    return Matcher(op="wildcard", values=tuple(wildcard_regex(text, path) for text in _texts(operand, path)))
+    parts = tuple(_wildcard_parts(text, path) for text in _texts(operand, path))
+    return Matcher(op="wildcard", values=tuple(map(_wildcard_regex, parts)), parts=parts)
 
 
-def wildcard_regex(text: str, path: str) -> str:
-    r"""A wildcard as a regular expression of Java: `*` is any run of characters, `\*` and `\\` literal.
+def _wildcard_regex(literal: Sequence[str]) -> str:
+    """A regular expression of Java for the literal texts between the stars.
 
     The first place of each middle part is as good as any later one, so its group is atomic (`(?>...)`): with
     a search that goes back, time would grow with the text's length to the power of the stars.
+    """
+    parts = [re.escape(part) for part in literal]
+    first, last = STRING_TAG + parts[0], parts[-1]
+    if len(parts) == 1:
+        return rf"(?s)\A{first}\z"
+    middle = "".join(f"(?>.*?{part})" for part in parts[1:-1])
+    return rf"(?s)\A{first}{middle}.*{last}\z"
+
+
+def _wildcard_parts(text: str, path: str) -> tuple[str, ...]:
+    r"""The literal texts between the stars: `*` is any run of characters, `\*` and `\\` literal.
 
     Raises:
         PatternError: two stars in a row, or a backslash before anything else, as AWS refuses them; too long,
@@ -159,16 +175,6 @@ def wildcard_regex(text: str, path: str) -> str:
     if len(text) > MAX_WILDCARD_CHARACTERS or text.count("*") > MAX_STARS:
         most = f"at most {MAX_WILDCARD_CHARACTERS:,} characters and {MAX_STARS} stars"
         raise PatternError(path, f"a wildcard has {most}; shorten it, or use prefix and suffix")
-    parts = [re.escape(part) for part in _wildcard_parts(text, path)]
-    first, last = STRING_TAG + parts[0], parts[-1]
-    if len(parts) == 1:
-        return rf"(?s)\A{first}\z"
-    middle = "".join(f"(?>.*?{part})" for part in parts[1:-1])
-    return rf"(?s)\A{first}{middle}.*{last}\z"
-
-
-def _wildcard_parts(text: str, path: str) -> list[str]:
-    """The literal texts between the stars."""
     parts, characters = [""], iter(text)
     for character in characters:
         if character == "*":
@@ -182,7 +188,7 @@ def _wildcard_parts(text: str, path: str) -> list[str]:
             parts[-1] += character
     if "" in parts[1:-1]:
         raise PatternError(path, "two stars in a row mean no more than one; write one")
-    return parts
+    return tuple(parts)
 
 
 def _exists(operand: object, path: str) -> Matcher:
@@ -239,7 +245,7 @@ def _anything_but(operand: object, path: str) -> Matcher:
         if len(operand) != 1 or not set(operand) <= _NEGATABLE:
             raise PatternError(path, f"takes values or one of {', '.join(sorted(_NEGATABLE))}")
         matcher = _named(operand, path)
-        return Matcher(op=matcher.op, values=matcher.values, negate=True)
+        return replace(matcher, negate=True)
     values: Iterable[object] = operand if isinstance(operand, list) else [operand]
     texts = tuple(tagged(value, f"{path}[{i}]") for i, value in enumerate(values))
     if not texts:

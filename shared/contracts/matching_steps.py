@@ -1,39 +1,37 @@
 """The cost of an event in route, in steps of about ten nanoseconds. Pure.
 
-`tenant_limits` bounds the patterns, not the event: one field may hold many values or a long text, and the way
-to it may pass many members. An event above MATCHING_STEPS, of either kind, is matched with no pipe: route
-quarantines it, and the API says so of an event that it tries on a pipe.
+`tenant_limits` bounds the patterns, not the event: one field may hold many values or a long text, and the
+objects on the way to it may have many members. An event above MATCHING_STEPS, of any kind, is matched with no
+pipe: route quarantines it, and the API says so of an event that it tries on a pipe.
 
-Reading: for each path into the data, PASSED for each member and element on the way to the values, and the
-copies that Spark makes of the data at each of the path's names. Comparing: for each condition of the
-alternatives that the event's attributes and id leave open, its steps for each value, and for each
-character of texts.
+Reading: each name on the way to a field is looked up in the objects there, once however many paths have it in
+common, and each level of objects below the data's own is copied. Comparing: each condition of the
+alternatives that the event's attributes and id leave open, by `comparing_steps`. Conditions on attributes are
+a kind of their own, of all alternatives that the id leaves open.
 """
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
 
-from shared.contracts.matchers import Matcher
-
-COMPARED: Final = 100
-"""A value and an operand."""
+from shared.contracts.comparing_steps import BLOCK_BITS, COMPARED, Comparing
+from shared.contracts.limits import MAX_ATTRIBUTE_BYTES
+from shared.contracts.matchers import STRING_TAG
 
 MATCHING_COMPARISONS: Final = 1_000_000
 MATCHING_STEPS: Final = MATCHING_COMPARISONS * COMPARED
-"""Of either kind, of one event with all pipes of its source: about a second."""
+"""Of each kind, of one event with all pipes of its source: about a second."""
 
-PASSED: Final = 10
-"""A member or an element on the way to a field."""
+OBJECT: Final = 10
+"""An object in which a name is looked up."""
 
-COPIED_BYTES: Final = 16
-"""Bytes of data that are copied in one step."""
+MEMBER: Final = 2
+"""A member of it."""
 
-COMPILED_A_STEP: Final = 2
-"""Characters of a wildcard, which Spark compiles at each comparison."""
-
-PLAIN_A_COMPARISON: Final = 10
-"""Values of a list in which an event's value is looked up, in the time of one comparison."""
+COPIED: Final = 8
+"""A byte of data, at each level below the data's own at which there are objects: Spark builds them anew, node
+by node. Paths that differ have different objects, so those of a level together are no more than the data."""
 
 TOO_COSTLY: Final = (
     f"takes more than {MATCHING_COMPARISONS:,} comparisons with the patterns of the source's pipes: too many"
@@ -41,55 +39,39 @@ TOO_COSTLY: Final = (
 )
 """The reason in `quarantine`."""
 
-_READING: Final = frozenset({"wildcard", "equals_ignore_case", "prefix_ignore_case", "suffix_ignore_case"})
-"""Operators that read all of a text, for each operand."""
-
-_MOST_PASSED_A_BYTE: Final = 1
+_LEAST_OBJECT_BYTES: Final = 2
 _MOST_VALUES_A_BYTE: Final = 0.5
 _MOST_CHARACTERS_A_BYTE: Final = 1
 
 
-class Comparing(NamedTuple):
-    """Steps of a condition."""
-
-    per_value: int
-    per_character: int
+def copying(data_bytes: int) -> int:
+    """The steps of copying the objects of one level below the data's own, in data of so many bytes."""
+    return COPIED * data_bytes
 
 
-def comparing(matchers: Iterable[Matcher]) -> Comparing:
-    """The steps of a condition with these matchers, for each value at its path."""
-    found = list(matchers)
-    return Comparing(sum(map(_per_value, found)), sum(map(_per_character, found)))
+def looking_up(members: Iterable[int]) -> int:
+    """The steps of looking up one name in objects of so many members."""
+    return sum(OBJECT + MEMBER * each for each in members)
 
 
-def copying(names: int, data_bytes: int) -> int:
-    """The steps that copying takes on the way to a path of so many names in data of so many bytes."""
-    return names * data_bytes // COPIED_BYTES
+def attribute_steps(conditions: Iterable[Comparing]) -> int:
+    """The most steps that any event may take with these conditions on attributes."""
+    return sum(each.of(1, len(STRING_TAG) + MAX_ATTRIBUTE_BYTES) for each in conditions)
 
 
-def steps_per_byte(paths: Iterable[Sequence[str]], conditions: Iterable[Comparing]) -> int:
-    """More steps than an event may take for each of its bytes: where that is too little, none are counted."""
-    reading = sum(PASSED * _MOST_PASSED_A_BYTE + len(path) / COPIED_BYTES for path in paths)
-    compared = sum(
-        each.per_value * _MOST_VALUES_A_BYTE + each.per_character * _MOST_CHARACTERS_A_BYTE
-        for each in conditions
-    )
-    return math.ceil(max(reading, compared))
+def steps_per_byte(levels: int, most_names: int, conditions: Iterable[tuple[int, Comparing]]) -> int:
+    """More steps than an event may take for each of its bytes: where that is too little, none are counted.
 
+    An object is at one path alone, and so is a value: only the path counts at which there are most.
 
-def _per_value(matcher: Matcher) -> int:
-    match matcher.op:
-        case "absent" | "present":
-            return 0
-        case "between":
-            return COMPARED
-        case "equals":
-            listed = len(matcher.values) if matcher.negate else 1
-            return COMPARED * -(-listed // PLAIN_A_COMPARISON)
-        case "wildcard":
-            return sum(COMPARED + len(expression) // COMPILED_A_STEP for expression in matcher.values)
-    return COMPARED * len(matcher.values)
-
-
-def _per_character(matcher: Matcher) -> int:
-    return len(matcher.values) if matcher.op in _READING else 0
+    Args:
+        levels: of objects below the data's own.
+        most_names: that are looked up in one object.
+        conditions: on data, each with the number of its path.
+    """
+    reading = levels * copying(1) + math.ceil(OBJECT * most_names / _LEAST_OBJECT_BYTES)
+    compared = Counter[int]()
+    for path, each in conditions:
+        values, characters = each.per_value * _MOST_VALUES_A_BYTE, each.per_block * _MOST_CHARACTERS_A_BYTE
+        compared[path] += math.ceil(values + characters / (1 << BLOCK_BITS))
+    return max(reading, *compared.values(), 0)

@@ -7,9 +7,9 @@ restarts nothing.
 Numbers are equal by value (5, 5.0, 5e0); an array matches if any of its elements does, for `anything-but`
 too; `exists` looks for leaves, as AWS says, so an object or an empty array does not exist.
 
-Two points differ from AWS's own matcher, as docs/documents.md says: arrays of objects are descended by each
-condition by itself, so that fields of different elements combine; and an array within an array is not looked
-into, where AWS flattens it.
+Two points differ from AWS's own matcher, as docs/documents.md says. Each condition descends arrays of objects
+by itself, so that fields of different elements combine. An array within an array is not looked into, where
+AWS flattens it.
 Language: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-create-pattern-operators.html
 AWS's matcher: https://github.com/aws/event-ruler
 """
@@ -21,9 +21,9 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 
+from shared.contracts.comparing_steps import PLAIN_A_COMPARISON
 from shared.contracts.limits import MAX_ATTRIBUTE_NAME, MAX_DEPTH
 from shared.contracts.matchers import Matcher, PatternError, compile_matchers
-from shared.contracts.matching_steps import PLAIN_A_COMPARISON
 
 __all__ = ["Alternatives", "Condition", "Matcher", "PatternError", "compile_pattern"]
 
@@ -35,6 +35,9 @@ MAX_ALTERNATIVES: Final = 256
 
 MAX_CONDITIONS: Final = 10_000
 """Conditions of all conjunctions together: each repeats those of the fields beside an `$or`."""
+
+OBJECTS_A_COMPARISON: Final = 10
+"""Objects on the way to fields, in the time of one comparison."""
 
 ATTRIBUTE: Final = re.compile(rf"[a-z0-9]{{1,{MAX_ATTRIBUTE_NAME}}}")
 
@@ -67,14 +70,17 @@ def comparisons(pattern: object) -> int:
     """How often an event may have to be compared: the operands of all matchers of all alternatives.
 
     Of a pattern that does not compile it is an estimate. Ten plain values of a leaf are one, as route looks
-    them up together.
+    them up together. So are ten objects: each is looked for, too, whether an event has it or not.
     """
-    return _counted(pattern).comparisons
+    found = _counted(pattern)
+    return found.comparisons + found.objects // OBJECTS_A_COMPARISON
 
 
 class _Counted(NamedTuple):
     alternatives: int
     comparisons: int
+    objects: int = 0
+    """On the way to fields."""
 
 
 def _counted(pattern: object) -> _Counted:
@@ -90,7 +96,12 @@ def _counted(pattern: object) -> _Counted:
             else [_counted(value)]
         )
         ways, more = sum(each.alternatives for each in parts), sum(each.comparisons for each in parts)
-        found = _Counted(found.alternatives * ways, found.comparisons * ways + more * found.alternatives)
+        objects = isinstance(value, dict) + sum(each.objects for each in parts)
+        found = _Counted(
+            found.alternatives * ways,
+            found.comparisons * ways + more * found.alternatives,
+            found.objects + objects,
+        )
     return found
 
 

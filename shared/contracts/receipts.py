@@ -48,7 +48,7 @@ class Receipt(msgspec.Struct, kw_only=True, frozen=True):
     """The times that lags count from, `envelope.lag_since`; one for each id, epoch milliseconds."""
 
     traces: dict[str, str] = {}
-    """By id, the traceparent of each event that is traced: see `shared.contracts.tracing`."""
+    """The traceparent of each traced event, by id: see `shared.contracts.tracing`."""
 
     reason: str = ""
     replay: str = ""
@@ -56,7 +56,7 @@ class Receipt(msgspec.Struct, kw_only=True, frozen=True):
 
     breaker: Breaker = "closed"
     lane: Lane = "fast"
-    """Of the destination, at that moment, as the process saw it that sent."""
+    """Breaker and lane of the destination at that moment, as the sending process saw them."""
 
 
 def pack_keys(keys: Iterable[bytes]) -> bytes:

@@ -17,13 +17,13 @@ class Request(Struct, frozen=True, kw_only=True):
 
     kind: Kind
     version: str = ""
-    """Of a DEPLOY."""
+    """The version to deploy, for a DEPLOY."""
 
     replay: bool = False
-    """Of a ROLLBACK: what the bad version processed is processed again."""
+    """For a ROLLBACK: whether to process again what the bad version processed."""
 
     canary_tenants: list[str] = []
-    """Of a DEPLOY: the customers that its first traffic comes from, in the place of a share of all."""
+    """For a DEPLOY: customers that its first traffic comes from, instead of a share of all traffic."""
 
     by: str
 

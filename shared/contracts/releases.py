@@ -23,10 +23,10 @@ class Positions(Struct, frozen=True, kw_only=True):
     """Where a side stands: for each `topic/partition` the offset of the next record."""
 
     queries: dict[str, dict[str, int]] = {}
-    """By streaming query, as in its checkpoint."""
+    """Offsets in the checkpoint of each streaming query."""
 
     groups: dict[str, dict[str, int]] = {}
-    """By consumer group, as committed."""
+    """Committed offsets of each consumer group."""
 
 
 class Finding(StrEnum):

@@ -11,13 +11,13 @@ from typing import Final
 import msgspec
 
 REPLAY_FILE: Final = "replay.json"
-"""In the folder of ingest's checkpoint."""
+"""Name of the file in the folder of ingest's checkpoint."""
 
 REPLAYING_NODE: Final = "ingest"
 """The one node that goes back: what the nodes after it had to read was written by the bad version."""
 
 Offsets = Mapping[str, Mapping[str, int]]
-"""By topic and partition, as Spark's Kafka source writes them."""
+"""Offsets by topic and partition, as Spark's Kafka source writes them."""
 
 _NAME_BYTES: Final = 8
 
@@ -26,10 +26,10 @@ class ReplayRange(msgspec.Struct, frozen=True, kw_only=True):
     """Records that are processed again."""
 
     name: str
-    """Of this replay; no other one has it."""
+    """Unique name of this replay."""
 
     before: dict[str, dict[str, int]]
-    """By topic and partition: records with a lower offset are marked."""
+    """Offsets by topic and partition: records before them are marked."""
 
     def left(self, reached: Offsets) -> bool:
         """Whether a query that goes on at `reached` still has to mark some."""

@@ -76,7 +76,7 @@ class RolloutState(RolloutView, frozen=True, kw_only=True):
     """The side of the provisioner that wrote it; empty for a request."""
 
     steps: list[float]
-    """Of the document that it belongs to: other steps begin anew."""
+    """Steps of its document; if the document has other ones, the rollout begins anew."""
 
     revision: int = 0
     """One more at each write; 0 is not in the table yet."""

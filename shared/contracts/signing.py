@@ -1,7 +1,7 @@
 """Signatures of webhooks, as the Standard Webhooks specification 1.0.0 has them (symmetric, `v1`). Pure.
 
-A receiver recomputes the signature over the id, the time and the body, and takes a request if any of the
-signatures is its own: so that a key can be changed, both the old and the new one sign for a while.
+A receiver recomputes the signature over the id, the time and the body, and accepts a request if any signature
+matches. While a key is changed, both the old and the new one sign.
 """
 
 import base64

@@ -48,13 +48,13 @@ class FieldSkew(Struct, kw_only=True, frozen=True):
     """When the hour that is compared began."""
 
     events: int
-    """Of the hour."""
+    """Events in the hour."""
 
     days: int
     """How many of the days before had events in this hour."""
 
     events_before: int
-    """Of these days together."""
+    """Events in this hour of these days together."""
 
     psi: float | None = None
     """Population stability index; None where either side has too few values."""

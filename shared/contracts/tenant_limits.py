@@ -34,7 +34,7 @@ Figures = Counter[Hashable]
 """Counts of a tenant's documents, by what they are of; a limit bounds each."""
 
 Replaced = tuple[Sequence[Document], Sequence[Document]]
-"""What a part of a set takes the place of, and what it writes."""
+"""The documents that a part of a set replaces, and those that it writes."""
 
 WATCHED: Final = 10
 """Comparisons that a watched field counts as: about 15 us of every event of its source."""
@@ -53,7 +53,7 @@ class _Measure(Struct, frozen=True, kw_only=True):
     """How the figures of one limit are found."""
 
     name: str
-    """Of the limit."""
+    """Name of the limit."""
 
     would: str
     """The sentence about a tenant above it."""
@@ -78,21 +78,21 @@ class _Measure(Struct, frozen=True, kw_only=True):
 
 
 class TenantLimits(Struct, frozen=True, kw_only=True):
-    """Of the documents that are there; what was deleted and former versions do not count."""
+    """Limits on a tenant's current documents; deleted ones and former versions do not count."""
 
     documents: int = TENANT_DOCUMENTS
     bytes: int = TENANT_BYTES
-    """As JSON, as the table holds them, without UNCOUNTED_KEYS of each source."""
+    """Bytes of JSON, as the table holds it, without UNCOUNTED_KEYS of each source."""
 
     comparisons: int = TENANT_COMPARISONS
-    """Of all pipes' patterns and watches, for one event: what they cost, every tenant's events wait for."""
+    """Comparisons of all pipes' patterns and watches for one event; every tenant's events wait for them."""
 
     contacts: int = TENANT_CONTACTS
     secrets: int = TENANT_SECRETS
     """Different names in all destinations' options, and the key of masks."""
 
     copies: int = TENANT_COPIES
-    """Of one event: pipes of one source with the same `match`, in whatever order its fields are."""
+    """Copies of one event: pipes of one source with the same `match`, whatever the order of its fields."""
 
     def check(self, before: Iterable[Document], after: Iterable[Document]) -> None:
         """Refuse a write that goes above a limit; one of a tenant above it that does not add is taken.

@@ -1,4 +1,4 @@
-"""Who acted on a side and how stable it was, over time, as observe answers it. Pure."""
+"""Activities on a side and its stability over time, as observe answers them. Pure."""
 
 from collections.abc import Sequence
 from enum import StrEnum

@@ -12,7 +12,7 @@ _RFC3339: Final = re.compile(
 _SECOND: Final = slice(17, 19)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 FIRST_DAY: Final = date(1970, 1, 1)
-"""Of the epoch: days before it have no epoch minutes."""
+"""First day of the epoch: earlier days have no epoch minutes."""
 
 DAY_MINUTES: Final = 1_440
 

@@ -1,8 +1,8 @@
 """Which events are traced, and what `traces` says of them.
 
-An event's trace is named by its `traceparent` (W3C Trace Context, version 00; CloudEvents' distributed
-tracing extension): the client's own, or else, of one event in ONE_IN, one that follows from tenant and id:
-every node derives the same. Span ids follow from the event as well: sent twice, it is the same span.
+An event's `traceparent` names its trace (W3C Trace Context, version 00; CloudEvents' distributed tracing
+extension). It is the client's own; otherwise one event in ONE_IN gets one that every node derives from tenant
+and id. Span ids are derived from the event as well, so an event that is sent twice has the same span.
 """
 
 import hashlib
@@ -50,7 +50,7 @@ class TracePoint(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
     """A source or a pipe: see Stage."""
 
     destination: str = ""
-    """Of a receipt."""
+    """The destination of a receipt."""
 
     begin_ms: int
     """The earliest that what led here can have begun, epoch milliseconds."""
@@ -62,7 +62,7 @@ class TracePoint(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
     partition: int
     offset: int
     result: str = ""
-    """Of a receipt about what was not delivered: status and reason."""
+    """Status and reason of a receipt for events that were not delivered."""
 
 
 def is_sampled(event_id: str) -> bool:

@@ -97,7 +97,7 @@ def _document(each: StoredDocument) -> Document:
 
 
 def _units(ordered: Sequence[T], document_of: Callable[[T], Document]) -> Iterator[Sequence[T]]:
-    """What belongs into one part: a source with its pipes, or one document."""
+    """Documents that belong into one part: a source with its pipes, or a single document."""
     for name, group in groupby(ordered, key=lambda each: _source(document_of(each))):
         found = list(group)
         if name and isinstance(document_of(found[0]), Source):

@@ -30,7 +30,7 @@ class _Extent(Struct, frozen=True):
     """The size of what an anchor marks."""
 
     characters: int
-    """Of its texts, and one for each value, with what aliases in it repeat."""
+    """Characters of its texts, and one for each value; content repeated by aliases counts again."""
 
     levels: int
 

@@ -40,8 +40,8 @@ def newest_first(
 ) -> Iterator[Found[T]]:
     """All records of ranges of one topic, newest first by their timestamps; in each partition by offset.
 
-    Records are read many at a time, some of each partition first, however long that takes: so there are
-    always some, and a caller that goes on from the last one gets to the end.
+    Records are read many at a time, and first some of each partition, however long that takes. So every call
+    yields some, and a caller that goes on from the last one reaches the end.
 
     Args:
         reader: of the topic.

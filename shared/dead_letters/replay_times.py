@@ -28,7 +28,7 @@ class ReplayTimes:
 
     def __init__(self) -> None:
         self._blocks: dict[int, array[int]] = {}
-        """By partition and the offset's upper bits, in one number: a tuple would take more memory."""
+        """Blocks by partition and the offset's upper bits, in one number to save the memory of a tuple."""
 
     def get(self, letter: LetterKey) -> int | None:
         """When it was replayed last, epoch milliseconds, to the second; None if it was not."""

@@ -15,7 +15,7 @@ from shared.runtime.clock import Clock
 from shared.runtime.errors import OperatorError
 
 _MOST_BYTES: Final = 8 * 1024 * 1024
-"""Of a batch's values, above which it is written before another letter is read."""
+"""Bytes of a batch's values above which it is written before another letter is read."""
 
 
 class NotReplayedError(OperatorError):

@@ -14,7 +14,7 @@ from shared.dead_letters.store import DeadLetterStore
 from shared.kafka.offset_range_reader import OffsetRange
 
 Position = Mapping[int, int]
-"""By partition, the offset before which a search goes on."""
+"""The offset before which a search goes on, by partition."""
 
 _POSITION: Final = re.compile(r"[0-9]{1,9}\.[0-9]{1,18}(?:-[0-9]{1,9}\.[0-9]{1,18}){0,99}")
 

@@ -26,7 +26,7 @@ class Problem(Struct, frozen=True, kw_only=True, order=True):
 
     file: str
     line: int
-    """From 1."""
+    """Line number, from 1."""
 
     path: str
     message: str

@@ -44,10 +44,10 @@ class Register(Struct, frozen=True, kw_only=True):
 class ActivityReader:
     """One process's view of a side's register. May be used from any thread.
 
-    Owners beat. An owner is taken for dead once its beat has not moved for its lease, by this process's own
-    clock. Of looks at the same time an older one may be noted last: the owner is taken for dead later then.
-    One that never beat, as a person who patches, is also over once its time has passed by the clock of the
-    day: a reader that first looks hours later must not wait as long again.
+    Owners send heartbeats. An owner counts as dead once its beat has not moved for its lease, by this
+    process's own clock. Of two looks at the same time the older one may be noted last, which only delays
+    that. An activity without beats, such as a person's patch, also ends at its time by the wall clock: a
+    reader that first looks hours later must not wait as long again.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class ActivityReader:
         self._client: Any = dynamodb_client(endpoint)
         self._table, self._side, self._clock, self._monotonic = table, side, clock, monotonic
         self._seen: dict[str, tuple[int, float]] = {}
-        """By id: the beat that was seen last, and when it was first seen."""
+        """The last beat of each activity, and when it was first seen, by id."""
 
         self._lock = threading.Lock()
 

@@ -1,8 +1,8 @@
-"""The register of a side's activities: who may begin is decided on exactly what is under way, and written.
+"""The register of a side's activities: decides whether one may begin, and writes it unless another began.
 
-Every beginning counts the side's serial up, on the condition that it is what was read: of two that ask at the
-same moment one writes, and the other reads again. What is over is deleted in the same write, on the condition
-that its beat has not moved, so that an owner either keeps its activity or learns that it lost it.
+Every beginning increments the side's serial, on the condition that it is unchanged since it was read: of two
+that ask at the same moment one writes, and the other reads again. The same write deletes activities that are
+over, on the condition that their beat has not moved. So an owner keeps its activity or learns of the loss.
 """
 
 import random

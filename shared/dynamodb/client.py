@@ -11,10 +11,10 @@ _LOCAL_REGION: Final = "us-east-1"
 _CREATED_SECONDS: Final = 30
 
 CONDITION_FAILED: Final = "ConditionalCheckFailed"
-"""Of an item of a transaction: its condition does not hold."""
+"""Reason of a transaction's item: its condition does not hold."""
 
 CONFLICT: Final = "TransactionConflict"
-"""Of an item of a transaction: another transaction writes it at this moment."""
+"""Reason of a transaction's item: another transaction is writing it."""
 
 
 _THROTTLED: Final = frozenset(

@@ -32,7 +32,7 @@ from shared.dynamodb.reading import queried, rows_of
 
 V = TypeVar("V", bound=DocumentVersion)
 PAGE_BYTES: Final = 4 * 1024 * 1024
-"""Of the documents of a page, unless it has one only."""
+"""Most bytes of the documents of a page, unless it has only one."""
 
 
 class DocumentReader:
@@ -70,8 +70,8 @@ class DocumentReader:
     def current(self, tenant: str, keys: Sequence[DocumentKey]) -> dict[DocumentKey, StoredDocument]:
         """The newest versions, perhaps deletions, of documents; without those that never were.
 
-        Keys need not be checked: those that the table does not tell apart, as `a/b` and `c`, `a` and `b/c`,
-        are read once, because it refuses to be asked twice for a row.
+        Keys need not be checked: keys that mean the same row, such as `a/b` and `c`, and `a` and `b/c`, are
+        read once, because the table refuses a request that names a row twice.
         """
         found = self._at(tenant, tenant, keys)
         return found | self._removed(tenant, [key for key in keys if key not in found])

@@ -142,9 +142,9 @@ class DocumentTable(DocumentReader):
     ) -> list[StoredDocument]:
         """The versions that `write` would add now; it raises the same, and writes nothing.
 
-        There may be MOST_PLANNED changes, more than one write takes, so that a large set can be checked
-        before it is written in parts: those of `parted`, each of which must fit into a write and, one after
-        another, be within the limits. Without it each change must fit into a write.
+        It takes up to MOST_PLANNED changes, more than one write does, so that a large set can be checked
+        before it is written in parts. `parted` makes the parts: each must fit into a write, and they must be
+        within the limits one after another. Without it each change must fit into a write.
         """
         check_planned(len(changes))
         _check_distinct(changes)
@@ -196,8 +196,8 @@ class DocumentTable(DocumentReader):
     def adopt(self, side: str, found: Sequence[StoredDocument]) -> None:
         """Take in the documents that a side published before there was a table, at their versions.
 
-        Those that customers wrote to the table stay as they are, and of those adopted the newest version is
-        kept, so that several sides may do it, in any order, and each twice.
+        Documents that customers wrote to the table stay, and the newest adopted version wins. So several
+        sides may adopt in any order, and more than once.
         """
         for each in found:
             self._until_alone(partial(self._adopt, each))
@@ -283,7 +283,7 @@ class _Next(Struct, frozen=True):
 
     versions: list[StoredDocument]
     documents: Stored
-    """What is among the tenant's documents."""
+    """The tenant's stored documents."""
 
     at: int | None
     """The catalogue's version that it was verified at; None if it was not."""

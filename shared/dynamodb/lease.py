@@ -12,7 +12,7 @@ _OWNER: Final = "owner"
 _BEAT: Final = "beat"
 
 Beat = tuple[str, int]
-"""Of a lease: its owner, and a number that rises whenever the owner renews it."""
+"""A lease's owner, and a number that rises with each renewal."""
 
 
 class Lease:

@@ -15,7 +15,7 @@ _log = get_logger(__name__)
 
 
 def _nothing() -> None:
-    """Of a holder that keeps nothing but the lease alive."""
+    """Renewal hook of a holder that keeps only the lease alive."""
 
 
 class RenewedLease:

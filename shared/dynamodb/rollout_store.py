@@ -53,7 +53,7 @@ class RolloutStore:
     def put_guarded(
         self, key: str, state: RolloutState, side: str, guards: Sequence[dict[str, Any]]
     ) -> RolloutState | None:
-        """As `put`; None also if a guard failed, or another transaction came in between.
+        """Like `put`; also returns None if a guard failed, or another transaction came in between.
 
         Args:
             key: `state_key` of its pipe.

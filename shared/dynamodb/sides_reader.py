@@ -37,7 +37,7 @@ class SidesReader:
         health: Callable[[], Stability],
         clock: Clock,
     ) -> None:
-        """Of the table of documents.
+        """Read from the table of documents.
 
         Args:
             table: its name.
@@ -52,7 +52,7 @@ class SidesReader:
         self._registers: dict[str, ActivityReader] = {}
         self._unreadable: dict[str, UnreadableRows] = {}
         self._lock = threading.Lock()
-        """Of the dictionaries and what they hold of unreadable rows; no request is made under it."""
+        """Guards the dictionaries and their unreadable rows; not held during requests."""
 
     def look(self, ended: int) -> Sides:
         """The sides now, and the last `ended` releases that have ended.

@@ -13,12 +13,12 @@ _log = get_logger(__name__)
 POLL_SECONDS: Final = 0.2
 
 FETCH_WAIT_MS: Final = 500
-"""A fetch that finds nothing ends after so long: only then does librdkafka report the end of a partition, by
-which a table is loaded, and knows that it has all of a transaction."""
+"""How long an empty fetch waits. Only at its end does librdkafka report the end of a partition, which tells a
+table that it is loaded and that it has all of a transaction."""
 
 IDLE_FETCH_WAIT_MS: Final = 1_500
-"""For a reader that goes by its records alone. A record ends a fetch at once; one that finds nothing is made
-the less often, the longer it waits. Not more: other requests to that broker wait behind it."""
+"""Fetch wait of a reader that only needs records. A record ends a fetch at once, and a longer wait makes
+fewer empty fetches. It is no longer because other requests to that broker wait behind it."""
 
 
 def reader_config(bootstrap: str, client_id: str) -> dict[str, Any]:

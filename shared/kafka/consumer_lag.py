@@ -32,7 +32,7 @@ _Offsets = Mapping[tuple[str, int], int]
 
 @dataclass(frozen=True, kw_only=True)
 class Lag:
-    """How far a node is behind."""
+    """A node's consumer lag."""
 
     node: str
     records: int | None
@@ -89,8 +89,8 @@ def lags(admin: AdminClient) -> list[Lag]:
     after it: no commit is too high, no end too low. With the ends first, a record that moves on in between
     would be in none: below the commit of its old topic and beyond the end of its new one.
 
-    Records that are deleted already are behind no node: a side that stood still for longer than its topics
-    keep them would otherwise have them before it until it commits something newer.
+    Deleted records count for no node: a side that stood still beyond its topics' retention would otherwise
+    show them as lag until it commits something newer.
 
     Raises:
         KafkaException: if the brokers do not answer.
@@ -103,7 +103,7 @@ def lags(admin: AdminClient) -> list[Lag]:
 
 
 def _lag(node: str, committed: _Offsets, held: Mapping[tuple[str, int], tuple[int, int]]) -> Lag:
-    """By partition, `held` are the first offset that is retained, and the end."""
+    """The lag of a node; `held` has the first retained offset and the end of each partition."""
     wanted = [(place, first, end) for place, (first, end) in held.items() if place[0] in INPUTS[node]]
     ahead = sum(max(0, end - max(first, committed.get(place, 0))) for place, first, end in wanted)
     return Lag(node=node, records=ahead if committed or not ahead else None, ahead=ahead)

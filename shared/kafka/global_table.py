@@ -60,7 +60,7 @@ class GlobalTable(BackgroundReader, Generic[T]):
         self._view = view({})
         self._position = self._read_to = 0
         self._moved = threading.Condition()
-        """Of the position."""
+        """Notifies of a new position."""
 
         self._offsets = NewestOffsets()
         self._used, self._complete_key = used, complete_key
@@ -92,9 +92,9 @@ class GlobalTable(BackgroundReader, Generic[T]):
             return self._moved.wait_for(lambda: self._position >= position, seconds)
 
     def offset(self, key: bytes) -> int:
-        """Of the newest record of a key, also of its deletion; -1 if none was read.
+        """The offset of a key's newest record, perhaps its deletion; -1 if none was read.
 
-        For one partition. After many later deletions it is that of one of these: see NewestOffsets.
+        Only for topics with one partition. After many later deletions it is one of theirs: see NewestOffsets.
         """
         return self._offsets.of(key)
 

@@ -11,7 +11,7 @@ _PATIENCE_SECONDS: Final = 2 * _ANSWER_SECONDS  # or the wait ends before the cl
 
 
 def group_positions(admin: AdminClient, groups: Iterable[str]) -> dict[str, dict[str, int]]:
-    """By consumer group, for each `topic/partition` what it has committed; groups without are missing.
+    """Committed offsets by consumer group and `topic/partition`; groups without any are missing.
 
     Raises:
         KafkaException: if the brokers do not answer.
@@ -25,7 +25,7 @@ def group_positions(admin: AdminClient, groups: Iterable[str]) -> dict[str, dict
 
 
 def committed_offsets(admin: AdminClient, group: str) -> dict[tuple[str, int], int]:
-    """By (topic, partition) what a consumer group has committed; empty for one that does not exist.
+    """A consumer group's committed offsets by (topic, partition); empty for one that does not exist.
 
     Raises:
         KafkaException: if the brokers do not answer.

@@ -6,10 +6,10 @@ _MOST_DELETIONS: Final = 1_000
 
 
 class NewestOffsets:
-    """Of one partition. Bounded by the keys that the topic holds: of deleted ones only the last are kept.
+    """The newest offset of each key of one partition. Of deleted keys only the last are kept.
 
-    Whoever asks wants to know whether a reader is past a record. So a deletion that is kept no more counts as
-    the newest of these, which is not earlier than it: whoever is past that has passed this one, too.
+    Callers ask whether a reader is past a record. A forgotten deletion counts as the newest forgotten one,
+    which is not earlier: a reader that is past that one is past the other, too.
     """
 
     def __init__(self) -> None:

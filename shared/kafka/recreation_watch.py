@@ -29,7 +29,7 @@ class RecreationWatch:
         }
         self._topic = str(topic)
         self.id = ""
-        """By the last answer; empty before the first one."""
+        """The topic's id in the last answer; empty before the first one."""
 
         self._asked: Future[TopicDescription] | None = None
         self._next = 0.0

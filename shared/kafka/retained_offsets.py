@@ -57,6 +57,6 @@ def _ask(consumer: Consumer, partition: TopicPartition, seconds: float) -> Retai
 
 
 def _look_for_leader(consumer: Consumer, topic: str) -> None:
-    """Of a topic that a consumer has not been assigned, librdkafka keeps the first leader that it saw."""
+    """Refresh the topic's leaders: for unassigned topics librdkafka keeps the first leader that it saw."""
     with suppress(KafkaException):
         consumer.list_topics(topic, timeout=_ONE_TRY_SECONDS)

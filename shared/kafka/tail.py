@@ -34,9 +34,9 @@ _NEWEST: OffsetSpec = OffsetSpec.max_timestamp()  # type: ignore[no-untyped-call
 class Tail(BackgroundReader):
     """Calls `take` with every record from `window_ms` before the newest one on, then with new ones.
 
-    The window counts back from the newest record, not from now: a topic without writes for an hour still has
-    a tail. `take` is called on the thread, with records of one partition in order; with those of the window
-    once more when the topic got a partition, or was deleted and made again.
+    The window counts back from the newest record, not from now, so a topic without writes for an hour still
+    has a tail. `take` is called on the reader's thread, with each partition's records in order. It gets the
+    window's records once more after the topic got a partition, or was deleted and created again.
     """
 
     def __init__(  # noqa: PLR0913  # what to read, how much of it, and for whom

@@ -1,21 +1,16 @@
 """Evaluates compiled patterns, as `pipelines/data/route/matching.py` does with Columns. Pure."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
 from itertools import accumulate
 from typing import Final
 
 from msgspec import Struct
 
+from shared.contracts.comparing_steps import Comparing, comparing
 from shared.contracts.matchers import STRING_TAG, Matcher, as_double
-from shared.contracts.matching_steps import MATCHING_STEPS, comparing
+from shared.contracts.matching_steps import MATCHING_STEPS
 from shared.contracts.patterns import DATA, Alternatives, Condition
 from shared.matching.event_values import EventValues
-
-_ATTRIBUTE_STEPS: Final = MATCHING_STEPS
-"""Route counts none for attributes, which are short; but no limit of a tenant bounds a pattern that is only
-tried."""
 
 _Test = Callable[[str], bool]
 
@@ -42,13 +37,12 @@ def first_unmet(alternatives: Alternatives, event: EventValues) -> Unmet | None:
         TooManyComparisonsError: see `shared.contracts.matching_steps`.
     """
     split = [_split(conditions) for conditions in alternatives]
-    on_attributes = (each for attributes, _ in split for each in attributes)
-    _check(_comparing(on_attributes, event), _ATTRIBUTE_STEPS)
+    _check(_comparing((each for attributes, _ in split for each in attributes), event))
     failed = [_first_failed(attributes, event) for attributes, _ in split]
     left = [data for (_, data), at in zip(split, failed, strict=True) if data and at is None]
     if left:
-        _check(map(event.reading, {each.path for _, data in split for each in data}), MATCHING_STEPS)
-        _check(_comparing((each for data in left for each in data), event), MATCHING_STEPS)
+        _check(event.reading({each.path[1:] for _, data in split for each in data}))
+        _check(_comparing((each for data in left for each in data), event))
     unmet: list[tuple[int, Condition]] = []
     for (attributes, data), at in zip(split, failed, strict=True):
         conditions = (*attributes, *data)
@@ -66,18 +60,18 @@ def _split(conditions: Sequence[Condition]) -> tuple[Sequence[Condition], Sequen
     return [each for each in conditions if each.path[0] != DATA], on_data
 
 
-def _check(steps: Iterable[int], most: int) -> None:
-    """Refuse more than `most`; the rest are not counted then."""
-    if any(found > most for found in accumulate(steps)):
+def _check(steps: Iterable[int]) -> None:
+    """Refuse more than MATCHING_STEPS; the rest are not counted then."""
+    if any(found > MATCHING_STEPS for found in accumulate(steps)):
         raise TooManyComparisonsError
 
 
 def _comparing(conditions: Iterable[Condition], event: EventValues) -> Iterator[int]:
+    known = dict[int, Comparing]()  # by identity: alternatives share the conditions beside an `$or`
     for condition in conditions:
-        cost, values = comparing(condition.matchers), event.at(condition.path)
-        yield cost.per_value * len(values)
-        if cost.per_character:
-            yield cost.per_character * sum(len(each) for each in values if each.startswith(STRING_TAG))
+        if id(condition) not in known:
+            known[id(condition)] = comparing(condition.matchers)
+        yield known[id(condition)].of(len(event.at(condition.path)), event.characters(condition.path))
 
 
 def _first_failed(conditions: Sequence[Condition], event: EventValues, begin: int = 0) -> int | None:
@@ -125,7 +119,7 @@ def _prefix(matcher: Matcher) -> _Test:
 
 def _suffix(matcher: Matcher) -> _Test:
     """The bare text: the tag is not part of it."""
-    return lambda value: value.startswith(STRING_TAG) and value[1:].endswith(matcher.values)
+    return lambda value: value.startswith(STRING_TAG) and value.endswith(matcher.values, len(STRING_TAG))
 
 
 def _equals_ignore_case(matcher: Matcher) -> _Test:
@@ -144,14 +138,27 @@ def _suffix_ignore_case(matcher: Matcher) -> _Test:
 
 
 def _wildcard(matcher: Matcher) -> _Test:
-    expressions = [_python(each) for each in matcher.values]
-    return lambda value: any(each.search(value) for each in expressions)
+    return lambda value: any(_has_parts(value, *parts) for parts in matcher.parts)
 
 
-@lru_cache(maxsize=1_000)
-def _python(expression: str) -> re.Pattern[str]:
-    r"""A regular expression of Java as Python's, with `\Z` in place of the final `\z`."""
-    return re.compile(expression.removesuffix(r"\z") + r"\Z")
+def _has_parts(value: str, first: str, *others: str) -> bool:
+    """Whether a tagged text is these parts with anything between them, as the expression of Java says.
+
+    Parts are searched for as plain texts: Python's expressions would take seconds for a long text.
+    """
+    first = STRING_TAG + first
+    if not others:
+        return value == first
+    if not value.startswith(first):
+        return False
+    *middle, last = others
+    end = len(first)
+    for part in middle:
+        found = value.find(part, end)
+        if found < 0:
+            return False
+        end = found + len(part)
+    return value.endswith(last, end)
 
 
 _TESTS: Final[dict[str, Callable[[Matcher], _Test]]] = {

@@ -6,12 +6,15 @@ of them, others are doubles.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from shared.contracts.matchers import STRING_TAG
-from shared.contracts.matching_steps import PASSED, copying
+from shared.contracts.matching_steps import copying, looking_up
 from shared.contracts.patterns import DATA
+
+Path = tuple[str, ...]
+"""Into the data, without `data` itself."""
 
 _BLANKS: Final = " \t\r\n"
 _DIGITS: Final = 38
@@ -24,57 +27,94 @@ class _Number(str):
     __slots__ = ()
 
 
+class _Objects(NamedTuple):
+    """The objects at a path, those of arrays one by one."""
+
+    found: Sequence[Mapping[str, Any]]
+    looking_up: int
+    """The steps of looking up one name in all of them."""
+
+
+class _Values(NamedTuple):
+    tagged: Sequence[str]
+    characters: int
+    """Of the texts among them, tags included."""
+
+
 class EventValues:
     """The attributes and data of one event, looked up by the paths of patterns."""
 
     def __init__(self, attributes: Mapping[str, str], data: bytes | None) -> None:
         """`attributes` are all that the event has, `specversion` included."""
         self._attributes = attributes
-        self._members = _members(data)
         self._data_bytes = len(data or b"")
-        self._found: dict[tuple[str, ...], Sequence[str]] = {}
+        self._objects: dict[Path, _Objects] = {(): _objects([_parsed(data)])}
+        self._values: dict[tuple[str, ...], _Values] = {}
 
     def at(self, path: tuple[str, ...]) -> Sequence[str]:
-        """The tagged texts at a condition's path: none, one, or several where it crosses arrays.
+        """The tagged texts at a condition's path: none, one, or several where it crosses arrays."""
+        return self._at(path).tagged
 
-        Each path is looked up once, however many alternatives have a condition on it.
+    def characters(self, path: tuple[str, ...]) -> int:
+        """The number of characters of the texts there, tags included."""
+        return self._at(path).characters
+
+    def reading(self, paths: Collection[Path]) -> Iterator[int]:
+        """The steps that route takes to these paths into the data (see `shared.contracts.matching_steps`).
+
+        They are given part by part, and names are only looked up as far as these are taken.
         """
-        if path not in self._found:
-            self._found[path] = self._look_up(path)
-        return self._found[path]
+        copied = {0}  # levels; the data's own objects are not copied
+        if self._objects_at(()).found:
+            for *way, _ in _looked_up(paths):
+                objects = self._objects_at(tuple(way))
+                if objects.found and len(way) not in copied:
+                    copied.add(len(way))
+                    yield copying(self._data_bytes)
+                yield objects.looking_up
 
-    def reading(self, path: tuple[str, ...]) -> int:
-        """The steps that route takes to a path into the data (see `shared.contracts.matching_steps`)."""
-        return copying(len(path) - 1, self._data_bytes) + PASSED * _walk(self._members, path[1:]).passed
+    def _at(self, path: tuple[str, ...]) -> _Values:
+        """Each path is looked up once, however many alternatives have a condition on it."""
+        if path not in self._values:
+            found = self._look_up(path)
+            characters = sum(len(each) for each in found if each.startswith(STRING_TAG))
+            self._values[path] = _Values(found, characters)
+        return self._values[path]
 
     def _look_up(self, path: tuple[str, ...]) -> Sequence[str]:
+        """Scalars and arrays' elements; a path may cross arrays of objects, after its first name."""
         if path[0] == DATA:
-            return _leaves(self._members, path[1:])
+            return [_tagged(leaf) for leaf in self._elements(path[1:]) if not isinstance(leaf, dict | list)]
         text = self._attributes.get(path[0])
         return [] if text is None else [STRING_TAG + text]
 
+    def _elements(self, path: Path) -> list[Any]:
+        """All that is at a path, the elements of arrays one by one."""
+        *way, name = path
+        objects = self._objects_at(tuple(way)).found
+        return [element for each in objects if name in each for element in _elements(each[name])]
 
-def _leaves(members: Mapping[str, Any], path: tuple[str, ...]) -> list[str]:
-    """Scalars and arrays' elements at a path; it may cross arrays of objects, after its first step."""
-    return [_tagged(leaf) for leaf in _walk(members, path).elements if not isinstance(leaf, dict | list)]
-
-
-class _Walk(NamedTuple):
-    elements: Sequence[Any]
-    """At the end of a path, those of arrays one by one."""
-
-    passed: int
-    """Members and elements on the way, the end included."""
+    def _objects_at(self, path: Path) -> _Objects:
+        if path not in self._objects:
+            self._objects[path] = _objects(self._elements(path))
+        return self._objects[path]
 
 
-def _walk(members: Mapping[str, Any], path: tuple[str, ...]) -> _Walk:
-    objects, elements, passed = [members], list[Any](), 0
-    for name in path:
-        passed += sum(map(len, objects))
-        elements = [element for each in objects if name in each for element in _elements(each[name])]
-        passed += len(elements)
-        objects = [each for each in elements if isinstance(each, dict)]
-    return _Walk(elements, passed)
+def _looked_up(paths: Collection[Path]) -> list[Path]:
+    """Each name that is looked up, with the way to it, shorter ones first: those of fields, and once however
+    many fields have them in common, those of objects on the way."""
+    ways = set[Path]()
+    for path in paths:
+        way = path[:-1]
+        while way and way not in ways:
+            ways.add(way)
+            way = way[:-1]
+    return sorted([*paths, *ways], key=len)
+
+
+def _objects(elements: Sequence[Any]) -> _Objects:
+    found = [each for each in elements if isinstance(each, dict)]
+    return _Objects(found, looking_up(map(len, found)))
 
 
 def _elements(node: Any) -> list[Any]:
@@ -92,15 +132,15 @@ def _tagged(leaf: object) -> str:
     return "true" if leaf else "false"
 
 
-def _members(data: bytes | None) -> Mapping[str, Any]:
-    """The members of the data's object; none of anything else."""
+def _parsed(data: bytes | None) -> Any:
+    """The data's JSON; None if it is none."""
     if data is None:
-        return {}
+        return None
     try:
         found, _ = _decoder.raw_decode(data.decode(errors="replace").lstrip(_BLANKS))
     except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
+        return None
+    return found
 
 
 def _integer(text: str) -> _Number:

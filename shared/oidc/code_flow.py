@@ -106,7 +106,7 @@ class CodeFlow:
         return f"{at}{'&' if '?' in at else '?'}{urlencode(asked)}"
 
     def redeem(self, code: str, sign_in: SignIn) -> SignedIn:
-        """Who signed in.
+        """Exchange the code for the person who signed in.
 
         Raises:
             TokenRefusedError: if the code is not valid, or its token is not.

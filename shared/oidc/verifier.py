@@ -1,4 +1,4 @@
-"""Whether a token is one of the issuer, for us, and valid now."""
+"""Verifies that a token is the issuer's, meant for hifi, and valid now."""
 
 import hmac
 from collections.abc import Mapping, Sequence

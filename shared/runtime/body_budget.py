@@ -1,8 +1,8 @@
 """Bounds the memory of all request bodies of a process.
 
-When it is used up, the request that has been incomplete for longest is evicted: a client that sends its whole
-body at once never waits for one that sends slowly, or that withholds the end of a large body. Its owner
-can make room in the same way if it bounds the number of requests.
+When the budget is used up, the request that has been incomplete for longest is evicted. So a client that
+sends its whole body at once never waits for one that sends slowly or withholds the end of a large body. The
+owner can make room in the same way if it bounds the number of requests.
 
 Answers that wait for their clients count too, and give way for memory alone.
 """

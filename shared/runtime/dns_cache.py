@@ -31,7 +31,7 @@ class DnsCache:
 
     def __init__(self) -> None:
         self._kept: dict[Name, tuple[float, deque[ResolveResult]]] = {}
-        """With the time of the look-up; the oldest first."""
+        """Addresses with the time of their look-up, oldest first."""
 
     def get(self, name: Name, now: float) -> list[ResolveResult] | None:
         """The addresses, each time with another one first, so that connections are spread over them."""

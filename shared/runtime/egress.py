@@ -1,8 +1,8 @@
 """Opens connections to customers' addresses, and enforces the egress policy.
 
 A host name proves nothing: its owner decides at every look-up which address it resolves to. So the function
-that makes the socket checks the address that it connects to. Look-ups are filtered as well: of a name with a
-public and a private address the public one is used, and the name is refused only if all of them are.
+that makes the socket checks the address that it connects to. Look-ups are filtered as well: if a name has a
+public and a private address the public one is used. The name is refused only if all its addresses are.
 """
 
 import asyncio
@@ -27,9 +27,8 @@ HEADERS: Final = 128
 """Most headers of a response. With LINE_BYTES this bounds the memory of its head to 1 MiB."""
 
 _RECEIVE_BYTES: Final = 32 * 1024
-"""What the kernel holds of a response until it is read. aiohttp parses all of it at once, and a response of
-nothing but interim ones (25 bytes each) takes 20 to 35 times its bytes as objects; by default it
-is 256 KiB."""
+"""Socket receive buffer; 256 KiB by default. aiohttp parses all that the buffer holds at once, and as objects
+a response of nothing but interim ones (25 bytes each) takes 20 to 35 times its bytes."""
 
 _KEEP_ALIVE_SECONDS: Final = 30.0
 

@@ -1,10 +1,9 @@
-"""Places that tenants share, so that none of them leaves the others without, however many it wants.
+"""Shares places between tenants, so that no tenant can starve the others. For one event loop.
 
-The rule is that of dynamic thresholds (Choudhury and Hahne, "Dynamic queue length thresholds in a shared
-memory ATM switch", 1996): a tenant takes one more place only while it holds fewer than are free. So it has
-half of all at most; two that want everything have a third each in the end, and a third stays free. Many that
-want everything at once may take all for a moment; what they give back is for those that hold less. For one
-event loop.
+It uses dynamic thresholds (Choudhury and Hahne, "Dynamic queue length thresholds in a shared memory ATM
+switch", 1996): a tenant takes one more place only while it holds fewer than are free. So a tenant has at most
+half of them; two that want everything end with a third each, and a third stays free. Many tenants that want
+everything at once may take all for a moment; places that they give back go to tenants that hold fewer.
 """
 
 import asyncio

@@ -54,7 +54,7 @@ class BoundedProtocol(PipelineBoundedProtocol):
 
     _in_message = False
     _last_bytes = b""
-    """Of what came before, as many as may matter for a head that goes on."""
+    """The last bytes received, as many as matter if a head goes on in the next read."""
 
     _deadline: asyncio.TimerHandle | None = None
 

@@ -50,10 +50,10 @@ class PipelineBoundedProtocol(IdleBoundedProtocol):
     """Reads no more while requests wait, and drops a connection on which too many came at once."""
 
     waiting: WaitingCount
-    """Of the server."""
+    """The server's count of waiting requests."""
 
     _counted = 0
-    """Of this connection's, in the server's count."""
+    """This connection's part of the server's count."""
 
     _running: RequestResponseCycle | None = None
     """The request that is being answered; uvicorn's `cycle` is the one that came last."""

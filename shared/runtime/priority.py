@@ -40,7 +40,7 @@ def lower_priority() -> Callable[[], None]:
 
 
 def _threads() -> Iterator[int]:
-    """Of this process and all below it: on Linux each thread has a priority of its own."""
+    """Threads of this process and its descendants: on Linux each has its own priority."""
     own = psutil.Process()
     for process in (own, *own.children(recursive=True)):
         with suppress(FileNotFoundError):

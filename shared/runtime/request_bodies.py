@@ -19,10 +19,10 @@ _BUFFERED_BYTES: Final = 64 * 1024
 """About what uvicorn takes in of a body before it is read: it counts from the beginning of a request."""
 
 _DISCARDED_BYTES: Final = 1024 * 1024
-"""Of a body that its route does not read; of a larger one the connection is closed instead."""
+"""Bytes discarded of a body that its route does not read; for a larger one the connection is closed."""
 
 _DIGITS: Final = 20
-"""Of a length, as many as are looked at: Python refuses to read very long numbers."""
+"""Digits of a Content-Length that are read: Python refuses very long numbers."""
 
 _RETRY_AFTER: Final = {"Retry-After": "1"}
 

@@ -8,7 +8,7 @@ import re
 from typing import Final
 
 KEPT_BYTES: Final = len(b"\r\nupgrade")
-"""Of a head that goes on in the next read."""
+"""Bytes kept of a head that goes on in the next read."""
 
 _HEAD_END: Final = b"\r\n\r\n"
 _ANY: Final = re.compile(rb"\r\nupgrade(?=:)", re.IGNORECASE)

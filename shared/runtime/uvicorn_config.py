@@ -1,4 +1,4 @@
-"""How hifi's HTTP servers are set up alike."""
+"""The common uvicorn settings of hifi's HTTP servers."""
 
 import socket
 import threading
@@ -11,15 +11,15 @@ import uvicorn
 from shared.runtime.http_protocol import bounded_protocol
 
 HEAD_SECONDS: Final = 10.0
-"""In which a request's head must have come in, unless a server says otherwise."""
+"""Time limit for a request's head, unless a server says otherwise."""
 
 KEEP_ALIVE_SECONDS: Final = 5
-"""That an idle connection of a client is kept, unless a server says otherwise."""
+"""How long an idle connection of a client is kept, unless a server says otherwise."""
 
 PROXY_KEEP_ALIVE_SECONDS: Final = 330
-"""That an idle connection of a proxy is kept: longer than the proxy itself keeps it, on the twins 300 s.
+"""How long an idle connection of a proxy is kept: longer than the proxy keeps it, 300 s on twins.
 
-Otherwise a request would now and then meet a connection that has just been closed, and fail with 502.
+Otherwise a request would sometimes reach a connection that was just closed, and fail with 502.
 """
 
 

@@ -1,8 +1,8 @@
-"""One driver writes a checkpoint: the JVM that does holds a lock on it until it releases it or is gone.
+"""Locks by which a single driver writes a checkpoint: its JVM holds the lock until it releases it or is gone.
 
-The kernel keeps the lock of a file for the process that took it: no clock can be wrong, a killed driver's is
-free at once, a suspended one's is not, and neither Kafka nor a table has to answer. Both must be on the
-same machine. A JVM must not open a lock's file twice: closing either would release the lock.
+They are the kernel's file locks, so no clock can be wrong, and neither Kafka nor a table has to answer. A
+killed driver's lock is free at once, a suspended one's is not. Both drivers must be on the same machine. A
+JVM must not open a lock's file twice: closing either would release the lock.
 """
 
 import threading

@@ -13,7 +13,7 @@ import psutil
 from shared.runtime.process_id import ProcessId, own_process_id, process_id, process_of
 
 FOLDER: Final = ".drivers"
-"""Of the locks, in the folder of the checkpoints."""
+"""Folder of the locks, below the checkpoints."""
 
 _END_SECONDS: Final = 10.0
 """Most seconds that a killed process is waited for. The kernel may keep one longer, for a disk; whether

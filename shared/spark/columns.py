@@ -70,7 +70,7 @@ def quarantined_value(value: Column) -> Column:
 
 
 _OFFSET_CHARACTERS: Final = 6
-"""Of a numeric time zone offset: +01:00."""
+"""Length of a numeric time zone offset: +01:00."""
 
 
 def rfc3339_ms(time: Column) -> Column:

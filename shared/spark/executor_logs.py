@@ -49,7 +49,7 @@ class ExecutorLogs:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._followed: dict[int, Followed] = {}
-        """By inode: a name is used again after Spark has rolled a file."""
+        """Followed files by inode: Spark reuses a name after it has rolled a file."""
 
     def look(self, pass_on: Callable[[bytes], None]) -> None:
         """Pass on every finished line that is new; forget deleted files."""

@@ -81,5 +81,5 @@ def _wait_for_boundary(query: StreamingQuery, locks: CheckpointLocks) -> None:
 
 
 def _progress(query: StreamingQuery) -> Mapping[str, Any]:
-    """Of its last batch; empty before the first one has ended."""
+    """Progress of the last batch; empty before the first one has ended."""
     return query.lastProgress or {}

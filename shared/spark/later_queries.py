@@ -1,6 +1,6 @@
-"""Queries that no event waits for: they start when those that events wait for are past the worst.
+"""Starts the queries that no event waits for, once the others have got through their start.
 
-The others go on whatever becomes of these: one that ended, or did not start, is tried again and again.
+The others are unaffected if one of these ends or does not start; it is tried again and again.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ from shared.runtime.logging import get_logger
 _log = get_logger(__name__)
 
 CALM_SECONDS: Final = 20.0
-"""So long after the others they start: on two cores they would delay those. And so long after one failed."""
+"""How long after the others they start, which they would delay on two cores; and how long after a failure."""
 
 Start = Callable[[SparkSession], StreamingQuery]
 

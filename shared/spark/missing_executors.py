@@ -1,4 +1,4 @@
-"""When a driver ends because its cluster gives it no executors. Pure.
+"""Decides when a driver ends because its cluster gives it no executors. Pure.
 
 Spark's master may answer that it has registered a driver, and keep it in no list of those that get executors.
 The driver cannot tell that from a cluster without room; a new process registers anew.

@@ -32,7 +32,7 @@ class QueryMetrics:
         self._clock = clock
         self._offsets: dict[str, dict[Partition, int]] = {}
         self._awaited_ms: dict[str, float] = {}
-        """By query, since when a batch's end has been waited for; one that starts again goes on with it."""
+        """Since when the end of a batch has been awaited, by query; a restart of the query keeps it."""
 
         self._collected = 0.0
         self.ready = Gauge(SparkMetric.READY, "1 when ready", registry=into)

@@ -163,8 +163,8 @@ def spark_session(settings: SparkSettings, app: str) -> SparkSession:
 
 
 def _keep_classes(session: SparkSession) -> None:
-    """Look up once the classes that nearly every expression names: py4j has the JVM search for them at each
-    use, in each of several packages in each of some 300 jars, which was a third of building a query."""
+    """Look up once the classes that nearly every expression names. py4j makes the JVM search for them at each
+    use, in several packages of some 300 jars, which took a third of the time to build a query."""
     for name in _NAMED_BY_EXPRESSIONS:
         setattr(session._jvm, name, getattr(session._jvm, name))
 
@@ -262,9 +262,9 @@ def microbatch_writer(
 ) -> DataStreamWriter:
     """A writer of a micro-batch query to Kafka; progress is written asynchronously to the batches.
 
-    The session is then for queries with such progress only. What of it is not written is repeated after a
-    crash: a batch that ends within `progress_ms` after the one that was written last, and so the last one
-    before a query is idle. 0 writes that of each batch. `stop_with_progress` writes the rest.
+    The session is then for queries with such progress only. Batches without written progress are repeated
+    after a crash: those that end within `progress_ms` after the last written one, and so the last batch
+    before a query is idle. 0 writes the progress of each batch. `stop_with_progress` writes the rest.
     """
     # Spark asserts it. A file of progress that S3 did not take costs a repeated batch here, and no event.
     rows.sparkSession.conf.set(_METADATA_CACHE, "true")

@@ -127,8 +127,8 @@ class Checkpoint:
     def set_aside(self, usable: Offsets) -> None:
         """Rename the folder, so that the query starts without a checkpoint, at these offsets.
 
-        They are written first, and read only once the folder is gone: a query that ends before Spark has
-        written its first offsets starts at them the next time, not at the beginning of each partition.
+        The offsets are written first, and read only once the folder is gone. So a query that ends before
+        Spark has written its first offsets still starts at them, and not at the beginning of each partition.
 
         Raises:
             OSError: if the folder could not be renamed.

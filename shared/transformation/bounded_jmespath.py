@@ -1,8 +1,8 @@
 """JMESPath with a step budget: an expression that takes too many steps is stopped.
 
 JMESPath always ends, but perhaps after too long: `[@,@]` doubles its input, so sixty of them in a pipe make
-2^60 values. Operations that can multiply (selections, joined texts, flattened arrays) cost as many steps as
-their result is large, spent before it takes memory; each visit of a node of the tree costs one step.
+2^60 values. Each visit of a node of the tree costs one step. Operations that can multiply (selections, joined
+texts, flattened arrays) cost as many steps as their result is large, charged before it takes memory.
 """
 
 import math
@@ -86,7 +86,7 @@ class _Functions(functions.Functions):  # type: ignore[misc]  # the library has 
 
     @_signature({"types": []})
     def _func_to_string(self, arg: Any) -> str:
-        """As JSON, with the numbers as they were written."""
+        """Return JSON, with numbers as they were written."""
         if isinstance(arg, str):
             return arg
         self._account.spend_for(arg)
@@ -96,7 +96,7 @@ class _Functions(functions.Functions):  # type: ignore[misc]  # the library has 
 
     @_signature({"types": []})
     def _func_to_number(self, arg: Any) -> Any:
-        """By JSON's grammar: the library would also accept "nan" and "1_000"."""
+        """Parse by JSON's grammar: the library would also accept "nan" and "1_000"."""
         found = arg
         if isinstance(arg, str):
             try:
@@ -140,7 +140,7 @@ class _Interpreter(TreeInterpreter):  # type: ignore[misc]  # the library has no
         return self._charged(super().visit_multi_select_dict(node, value))
 
     def visit_flatten(self, node: Node, value: Any) -> Any:
-        """As the library, which would build the whole array before its length could be charged."""
+        """Like the library, which would build the whole array before its length could be charged."""
         base = self.visit(node["children"][0], value)
         if not isinstance(base, list):
             return None
@@ -160,7 +160,7 @@ class _Interpreter(TreeInterpreter):  # type: ignore[misc]  # the library has no
         return result
 
     def visit_comparator(self, node: Node, value: Any) -> Any:
-        """As the library, but null for the order of a text and a number, which it would raise for."""
+        """Like the library, but gives null for the order of a text and a number instead of raising."""
         operator = node["value"]
         left, right = (self.visit(child, value) for child in node["children"])
         if operator in self._EQUALITY_OPS:

@@ -25,7 +25,7 @@ UNUSED_PORT = 9
 """A port on which nothing listens."""
 
 PAGE_MS = 60_000
-"""In which a page shows what is waited for. It looks every 3 s, at what others look at every 2 s."""
+"""Milliseconds for a page to show a change. It looks every 3 s, at data that others poll every 2 s."""
 
 
 @pytest.fixture(scope="package")  # Playwright keeps an event loop running in this thread until it is closed
@@ -69,7 +69,7 @@ def start_console(tmp_path: Path) -> Iterator[StartConsole]:
 
 @pytest.fixture
 def other_origins() -> set[str]:
-    """Where the pages of a test may lead besides their own."""
+    """Other origins to which a test's pages may lead."""
     return set()
 
 
@@ -112,7 +112,7 @@ def api(dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 @pytest.fixture(scope="session")
 def office_console(api: ApiProcess, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess]:
-    """A console with the pages of documents, for all tests; observe is away."""
+    """A console with the pages of documents, for all tests, without an observe."""
     log = tmp_path_factory.mktemp("console") / "console.log"
     with running_console(UNUSED_PORT, log, api=api.url) as process:
         yield process
@@ -120,7 +120,7 @@ def office_console(api: ApiProcess, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture(scope="module")
 def provider() -> Iterator[OidcProvider]:
-    """An issuer that signs people in."""
+    """An issuer at which people sign in."""
     provider = OidcProvider()
     yield provider
     provider.close()
@@ -130,7 +130,7 @@ def provider() -> Iterator[OidcProvider]:
 def signed_office(
     provider: OidcProvider, dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[ConsoleProcess, ApiProcess]]:
-    """An API and a console for people whom the issuer signs in."""
+    """An API and a console for people who sign in at the issuer."""
     folder, port = tmp_path_factory.mktemp("signed"), free_port()
     api = ApiProcess(folder, dynamodb_local, oidc_issuer=provider.issuer, oidc_audience=CLIENT)
     console = ConsoleProcess(

@@ -11,7 +11,7 @@ QUICK = {"poll_seconds": "0.3", "observe_timeout": "3"}
 
 
 class ConsoleProcess(ServiceProcess):
-    """The console on a port of its own; it asks observe often."""
+    """The console on its own port; it polls observe often."""
 
     program = "pipelines.management.console.__main__"
 
@@ -20,7 +20,7 @@ class ConsoleProcess(ServiceProcess):
         super().__init__(log, where | hifi_settings(QUICK | settings))
 
     def open_pages(self) -> float:
-        """Number of open pages, by its metrics."""
+        """Number of open pages, from its metrics."""
         lines = self.request("GET", "/metrics").text.splitlines()
         return float(next(line.split()[1] for line in lines if line.startswith("hifi_console_open_pages ")))
 

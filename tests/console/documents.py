@@ -1,4 +1,4 @@
-"""A console over a real management API, and what a person does on its pages."""
+"""A console over a real management API, and a person's actions on its pages."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ class Office:
         return "/".join((self.console.url, "documents", *steps))
 
     def signed_in(self, *steps: str, token: str = "", **screen: Any) -> Page:
-        """A browser that opens a page, is asked to sign in, and arrives there."""
+        """A browser that opens a page, is sent to the sign-in, and arrives at the page."""
         page = self.open_page(self.url(*steps), **screen)
         sign_in(page, token or self.api.operator)
         page.get_by_role("button", name="Sign out").wait_for()
         return page
 
     def put(self, tenant: str, kind: str, name: str, document: dict[str, Any], **headers: str) -> Any:
-        """Write a document as another person would."""
+        """Write a document as another person."""
         path = f"/v1/tenants/{tenant}/{kind}/{name}"
         answer = self.api.ask("PUT", path, document, headers or {"If-Match": "*"})
         assert answer.status in (200, 201), answer.text
@@ -49,7 +49,7 @@ def field(page: Page, name: str) -> Locator:
 
 
 def give_url(page: Page, url: str) -> None:
-    """Type a webhook's URL: into its field, or into the YAML of options if the API names no connectors."""
+    """Type a webhook's URL into its field, or into the YAML of options if the API names no connectors."""
     page.get_by_label("Timeout seconds").wait_for()
     own = field(page, "options-url")
     if own.count():

@@ -1,4 +1,4 @@
-"""A management API whose writes wait until a test lets them go on."""
+"""A management API with writes that wait until the test releases them."""
 
 import threading
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _PASSED_ON: Final = ("Authorization", "Content-Type", "If-Match", "If-None-Match
 
 
 class HeldApi:
-    """What stands before the API: it passes everything on, a PUT once it may."""
+    """A proxy before the API: passes everything on, and a PUT once it is permitted."""
 
     def __init__(self, url: str, may_write: threading.Event, writes: list[str]) -> None:
         self.url, self._may_write, self.writes = url, may_write, writes
@@ -23,7 +23,7 @@ class HeldApi:
         self._may_write.clear()
 
     def let_go(self) -> None:
-        """Pass them on, those that wait too."""
+        """Pass writes on, including those that wait."""
         self._may_write.set()
 
 

@@ -1,4 +1,4 @@
-"""People whom an issuer signs in to a console, and what they do on its pages."""
+"""People who sign in to a console at an issuer, and their actions on its pages."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,18 +16,18 @@ class People(Office):
     provider: OidcProvider
 
     def invitation(self, tenant: str, role: str, label: str = "somebody") -> str:
-        """The link of an invitation that an operator made."""
+        """The link of an operator's invitation."""
         asked = {"role": role, "label": label}
         answer = self.api.ask("POST", f"/v1/tenants/{tenant}/invitations", asked)
         assert answer.status == 201, answer.text
         return f"{self.console.url}/invitation#{answer.json['invitation']}"
 
     def becomes(self, name: str) -> None:
-        """Who is signed in at the issuer from now on."""
+        """Let this person sign in at the issuer from now on."""
         self.provider.person = {"sub": f"u-{name}", "email": f"{name}@example.com"}
 
     def joined(self, name: str, link: str, **screen: Any) -> Page:
-        """A browser in which a person opens a link that invites, signs in and accepts."""
+        """A browser in which a person opens an invitation's link, signs in and accepts."""
         self.becomes(name)
         page = self.open_page(link, **screen)
         self.by_issuer(page)
@@ -37,7 +37,7 @@ class People(Office):
 
     @staticmethod
     def by_issuer(page: Page) -> None:
-        """Sign in at the issuer, and come back."""
+        """Sign in at the issuer and return."""
         page.get_by_test_id("issuer").click()
         page.get_by_role("button", name="Continue as").click()
         page.get_by_role("button", name="Sign out").wait_for()

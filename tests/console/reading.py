@@ -34,7 +34,7 @@ def cell(row: Locator, name: str) -> str:
 
 
 def series(page: Page, chart: str) -> dict[str, list[float | None]]:
-    """The values that a chart has drawn, by the name of the line."""
+    """The values that a chart has drawn, by the line's name."""
     drawn: list[dict[str, Any]] = page.get_by_test_id(chart).evaluate(
         "at => getElement(Number(at.id.slice(1))).chart.getOption().series"
     )

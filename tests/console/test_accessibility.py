@@ -1,4 +1,4 @@
-"""No page has a serious accessibility fault, as axe-core finds them, in either theme."""
+"""No page has a serious accessibility fault that axe-core finds, in either theme."""
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -13,9 +13,9 @@ GRAVE = ("serious", "critical")
 
 
 def faults(page: Page, within: str | None = None) -> list[str]:
-    """The serious faults of the page, or of a dialog over it, as it is now: rule, subject, first element.
+    """The serious faults of the page, or of a dialog over it, at present: rule, subject, first element.
 
-    Of a dialog without contrast: axe takes the page behind it for the background of its buttons.
+    A dialog's contrast is left out: axe takes the page behind it for the background of its buttons.
     """
     rules = {"color-contrast": {"enabled": within is None}}
     return [

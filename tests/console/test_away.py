@@ -1,4 +1,4 @@
-"""The page says when the meter cannot be trusted, and costs little when no page is open."""
+"""The page reports when the meter cannot be trusted; without open pages it costs little."""
 
 import re
 import time

@@ -259,8 +259,8 @@ def test_a_text_that_takes_long_to_read_holds_up_its_own_page_only(office: Offic
         asked = time.monotonic()
         assert office.console.request("GET", "/healthz").status == 200
         waited.append(time.monotonic() - asked)
-    # Where it holds up others, a few are answered before it begins and one waits for nearly all of the time.
-    # On a busy machine any one may wait that long, with many others answered.
+    # If it delays others, a few are answered before it begins and one waits for nearly all of the time.
+    # On a busy machine any of them may wait that long, with many others answered.
     assert len(waited) > 20 or max(waited) < (time.monotonic() - begun) / 2, waited
     expect(page.get_by_test_id("problems")).to_contain_text("line 2: given twice")
     text.fill("[" * 300_000)

@@ -1,4 +1,4 @@
-"""Signing in by an issuer, invitations and members, in a real Chromium over a real API and provider."""
+"""Sign-in by an issuer, invitations and members, in a real Chromium over a real API and provider."""
 
 from pathlib import Path
 from typing import Any
@@ -115,7 +115,7 @@ def test_who_is_in_several_tenants_chooses_one_and_has_the_role_of_each(people: 
 
 @pytest.mark.proof
 def test_a_session_is_renewed_by_the_issuer_and_ends_with_it(people: People) -> None:
-    people.provider.seconds = 20  # less than a minute before its end: due at once
+    people.provider.seconds = 20  # less than a minute before its end: it is renewed at once
     try:
         page = people.joined("dora", people.invitation("renewing", "owner"))
         before = people.provider.renewed
@@ -164,7 +164,7 @@ def test_an_answer_that_this_browser_did_not_ask_for_signs_nobody_in(people: Peo
 
 @pytest.mark.proof
 def test_an_issuer_that_is_away_is_said_and_a_token_still_signs_in(people: People) -> None:
-    people.console.kill()  # it knows the issuer's description for a minute
+    people.console.kill()  # the console knows the issuer's description for a minute
     people.console.restart()
     eventually(people.console.ready, START_SECONDS)
     people.provider.away = True
@@ -243,7 +243,7 @@ def test_the_new_pages_show_hostile_names_as_text_fit_a_phone_and_have_no_seriou
 
 
 def _seen(page: Page, artefacts: Path, name: str, width: int, within: str | None = None) -> list[str]:
-    page.wait_for_function("!document.querySelector('[class*=enter-active]')")  # a dialog that fades in
+    page.wait_for_function("!document.querySelector('[class*=enter-active]')")  # a dialog fades in
     page.screenshot(path=artefacts / f"{name}.png", full_page=True)
     assert page.evaluate("document.documentElement.scrollWidth") == width, name
     return faults(page, within)

@@ -1,4 +1,4 @@
-"""The page in a real Chromium: its figures are the API's, and it is readable on every screen."""
+"""The page in a real Chromium shows the API's figures, and is readable on every screen."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -35,7 +35,7 @@ ROUTED_MS = 180
 
 
 class LateSide(Side):
-    """A side in which each node adds a different time."""
+    """A side where each node adds a different delay."""
 
     def put(self, found: Range) -> None:
         super().put(replace(found, tallies=[self._late(each) for each in found.tallies]))
@@ -48,7 +48,7 @@ class LateSide(Side):
 
 
 def wrong_minute(topics: str) -> int:
-    """Write an epoch minute in which route lost three events and transmit sent one twice; returns it."""
+    """Write a minute in which route lost three events and transmit sent one twice; returns epoch minutes."""
     minute, side = wall_clock() // MINUTE_MS - 2, LateSide(topics)
     side.whole([f"e{number}" for number in range(1_200)], minute, "warehouse", "alerts")
     side.collected(LOST, minute)
@@ -82,7 +82,7 @@ def console(observe: ObserveProcess, tmp_path_factory: pytest.TempPathFactory) -
 
 
 def named(card: Any) -> set[str]:
-    """The ids that a card names."""
+    """The ids named on a card."""
     return {event["id"] for hop in card["hops"] for event in hop["named"]}
 
 
@@ -102,7 +102,7 @@ def test_the_numbers_are_the_apis(
     assert cell(row, "state") == "spent"
 
     def tiles_agree() -> bool:
-        """Read both at the same time: the page may be one poll behind."""
+        """Whether both agree when read at the same time: the page may be one poll behind."""
         now, day = observe.get("/v1/now?tenant=acme"), observe.get(f"/v1/days/{day_of(minute)}?tenant=acme")
         lag = now["end_to_end"]["p95"]
         return (

@@ -1,4 +1,4 @@
-"""A console that browsers reach by TLS: what it shows before a sign-in, to whom, and until when."""
+"""A console reached by TLS: what it shows before a sign-in, to whom, and until when."""
 
 from collections.abc import Callable
 from urllib.parse import urlencode
@@ -16,7 +16,7 @@ OpenMeter = Callable[[str], Page]
 
 
 def signed_in(console: ConsoleProcess, token: str) -> dict[str, str]:
-    """The headers of a browser that has signed in."""
+    """The headers of a signed-in browser."""
     form = {"Content-Type": "application/x-www-form-urlencoded"}
     answer = console.request("POST", "/sign-in", urlencode({"token": token}), form)
     cookie = answer.headers["set-cookie"]
@@ -25,7 +25,7 @@ def signed_in(console: ConsoleProcess, token: str) -> dict[str, str]:
 
 
 def operator(api: ApiProcess) -> tuple[str, str]:
-    """A new operator's token, and its id."""
+    """A new operator token, and its id."""
     answer = api.ask("POST", "/v1/tokens", {"role": "operator", "label": "guest"})
     assert answer.status == 201, answer.text
     token = str(answer.json["token"])
@@ -38,12 +38,12 @@ def revoke(api: ApiProcess, token_id: str) -> None:
 
 @pytest.fixture
 def console(start_console: StartConsole, api: ApiProcess) -> ConsoleProcess:
-    """One that asks seldom whether open pages may go on; observe is away."""
+    """A console that seldom checks open pages' access, without an observe."""
     return start_console(UNUSED_PORT, api=api.url, public_url=PUBLIC, access_seconds="600")
 
 
 def meter(console: ConsoleProcess, who: dict[str, str], open_page: Open) -> Page:
-    """The meter in a browser with a session, connected."""
+    """The meter in a connected browser with a session."""
     page = open_page(console.url + "/healthz")
     name, _, value = who["Cookie"].partition("=")
     page.context.add_cookies([{"name": name, "value": value, "url": console.url}])
@@ -55,7 +55,7 @@ def meter(console: ConsoleProcess, who: dict[str, str], open_page: Open) -> Page
 
 
 def ended(console: ConsoleProcess, page: Page) -> None:
-    """The page has led to the form, and watches no more."""
+    """Whether the page has led to the form, and watches no more."""
     expect(page.get_by_role("alert")).to_contain_text("session has ended")
     eventually(lambda: console.open_pages() == 0)
 

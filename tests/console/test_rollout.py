@@ -1,4 +1,4 @@
-"""The rollout of a pipe on its page."""
+"""A pipe's rollout on its page."""
 
 import re
 from pathlib import Path

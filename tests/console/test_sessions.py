@@ -1,4 +1,4 @@
-"""Who may use the pages of documents: sessions, other tenants, other sites, hostile contents."""
+"""Access to the pages of documents: sessions, other tenants, other sites, hostile contents."""
 
 import base64
 import os
@@ -118,7 +118,7 @@ def test_a_strangers_name_that_leads_here_reads_no_page_and_opens_no_websocket(o
 
 
 def _upgraded(port: int, origin: str, host: str = "") -> int:
-    """The status of a websocket's handshake."""
+    """The status of a websocket handshake."""
     lines = [
         "GET /_nicegui_ws/socket.io/?EIO=4&transport=websocket HTTP/1.1",
         f"Host: {host or f'{HOST}:{port}'}",

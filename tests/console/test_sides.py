@@ -1,4 +1,4 @@
-"""The page of both sides, in a real Chromium over a real table that a deployer would write."""
+"""The page of both sides, in a real Chromium over a table as a deployer writes it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,15 +29,15 @@ MINUTE = 60_000
 def fresh_office(
     dynamodb_local: str, start_console: StartConsole, open_page: Open, tmp_path: Path
 ) -> Iterator[Office]:
-    """An office of its own, with a table that has no release; observe is away."""
+    """A separate office with a table without releases, and without an observe."""
     with running_api(tmp_path, dynamodb_local) as api:
         yield Office(start_console(UNUSED_PORT, api=api.url), api, open_page)
 
 
 def written(office: Office) -> ReleaseStore:
-    """Two sides, one release that was undone, and one under way, as the deployer writes them.
+    """Two sides, one undone release, and one under way, as the deployer writes them.
 
-    What it saw of the sides is of a time to come: it is not silent before the page has shown it.
+    The observations have future times, so the deployer is not silent before the page has shown them.
     """
     store, now = ReleaseStore(office.api.table, office.api.endpoint), wall_clock()
     seen = now + 10 * MINUTE
@@ -86,7 +86,7 @@ def _under_way(now: int) -> Release:
 
 
 def acting(office: Office) -> None:
-    """A deployer acts on green, and a person waits."""
+    """A deployer acts on green, while a person waits."""
     for owner, action, reason in (
         ("d", Action.STEP_FORWARD, f"deploy {HOSTILE}"),
         ("p", Action.MAINTAIN, "kernel of broker 2"),

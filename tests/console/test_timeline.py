@@ -1,4 +1,4 @@
-"""Who acted on the side, above the chart of lags, in a real Chromium."""
+"""Activities on the side, above the chart of lags, in a real Chromium."""
 
 import time
 from collections.abc import Callable
@@ -29,7 +29,7 @@ AGO = 20
 
 
 def x_of(page: Page, minute: int) -> float:
-    """Where the chart draws a minute of the last hour, pixels from the left of the window."""
+    """A minute's horizontal position in the chart of the last hour, pixels from the window's left edge."""
     found = page.get_by_test_id("chart-lags").evaluate(
         """(at, minute) => {
           const chart = getElement(Number(at.id.slice(1))).chart;
@@ -41,7 +41,7 @@ def x_of(page: Page, minute: int) -> float:
 
 
 class Acting(NamedTuple):
-    """An observe of a side that has lags, and a deployer that acts on it."""
+    """The observe of a side with lags, and a deployer that acts on it."""
 
     observe: ObserveProcess
     since_ms: int
@@ -78,10 +78,10 @@ def test_who_acts_stands_above_the_minutes_of_the_lags(
     expect(bar).to_have_text("canary")
     expect(page.locator("[data-row=side] .bar.stable").first).to_be_visible()
 
-    page.locator("[data-testid=chart-lags] svg path").first.wait_for(state="attached")  # it is drawn
+    page.locator("[data-testid=chart-lags] svg path").first.wait_for(state="attached")  # the chart is drawn
 
     def aligned() -> bool:
-        """A minute may begin between the chart's drawing and the rows'."""
+        """Whether chart and rows agree; a minute may begin between their drawings."""
         box, first = bar.bounding_box(), wall_clock() // MINUTE_MS - 59
         left, right = x_of(page, acting.since_ms // MINUTE_MS - first), x_of(page, 59)
         left += (right - x_of(page, 58)) * (acting.since_ms % MINUTE_MS) / MINUTE_MS

@@ -17,7 +17,7 @@ MASKS = [{"path": "$.data.email", "action": "redact"}]
 
 
 def make(office: Office, tenant: str, **fields: Any) -> None:
-    """A source, a destination and a pipe between them, all of the tenant's name."""
+    """Make a source, a destination and a pipe between them, all with the tenant's name."""
     office.put(tenant, "sources", tenant, {})
     office.put(tenant, "destinations", tenant, destination())
     office.put(tenant, "pipes", tenant, {"source": tenant, "destination": tenant, **fields})

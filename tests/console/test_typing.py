@@ -1,4 +1,4 @@
-"""What is typed stays: during a save, after the session's end, and between form and YAML."""
+"""Typed text stays: during a save, after the session's end, and between form and YAML."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from tests.contract.management.api_process import ApiProcess, destination
 from tests.harness.waiting import eventually
 
 LOOK_MS = 6_000
-"""Longer than from one look of the page of a pipe at its rollout to the next."""
+"""Milliseconds; longer than the page of a pipe waits between two looks at its rollout."""
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def held(api: ApiProcess) -> Iterator[HeldApi]:
 
 @pytest.fixture
 def slow_office(held: HeldApi, api: ApiProcess, open_page: Open, tmp_path: Path) -> Iterator[Office]:
-    """An office whose writes wait if a test wants it."""
+    """An office with writes that wait if a test wants it."""
     with running_console(UNUSED_PORT, tmp_path / "console.log", api=held.url) as console:
         yield Office(console, api, open_page)
 
@@ -39,7 +39,7 @@ def signed_out(office: Office, page: Page) -> None:
 
 
 def type_meanwhile(page: Page, name: str, text: str) -> None:
-    """Type while a save waits; the console has read it when this returns."""
+    """Type while a save waits; when this returns the console has read the text."""
     field(page, name).fill(text)
     page.get_by_test_id("view-yaml").click()
     expect(page.locator("textarea[data-testid=yaml]")).to_have_value(re.compile(re.escape(text)))

@@ -24,7 +24,7 @@ Act = Callable[[Rig], dict[str, Any]]
 
 
 def answers(*responses: bytes) -> Act:
-    """These responses in turn, then the last one again and again."""
+    """Gives these responses in turn, then repeats the last one."""
 
     def act(rig: Rig) -> dict[str, Any]:
         rig.server.answer("/", *responses)
@@ -144,7 +144,7 @@ def self_signed() -> ssl.SSLContext:
 
 
 def certificate_of_itself(left: datetime.timedelta) -> bytes:
-    """A certificate of 127.0.0.1 signed by itself that is valid for so long, with its key, as PEM."""
+    """A self-signed certificate for 127.0.0.1, valid for the given time, with its key, as PEM."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
     now = datetime.datetime.now(datetime.UTC)
@@ -168,7 +168,7 @@ def certificate_of_itself(left: datetime.timedelta) -> bytes:
 
 
 def serving(certificate: bytes) -> ssl.SSLContext:
-    """The server's side of TLS with a certificate and its key."""
+    """A server's TLS context with a certificate and its key."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     with tempfile.NamedTemporaryFile() as file:
         Path(file.name).write_bytes(certificate)

@@ -1,4 +1,4 @@
-"""Fixtures of more than one kind of contract test."""
+"""Fixtures that several kinds of contract tests share."""
 
 import shutil
 import subprocess
@@ -29,16 +29,16 @@ from tests.harness.service_process import QUICK_TABLES
 from tests.harness.waiting import eventually
 
 STORE_SECONDS = 60.0
-"""For which the tests' own requests wait for a table."""
+"""Seconds that the tests' own requests wait for a table."""
 
 MEMORY = Path("/dev/shm")
 MEMORY_BYTES = 1024**3
-"""More than the tables of a run of tests hold."""
+"""More than the tables of a test run hold."""
 
 
 @pytest.fixture(scope="session", autouse=True)
 def patient_tables() -> Iterator[None]:
-    """This process waits for a store that stands still on a busy machine; others wait as long as ever."""
+    """This process waits for a store that stalls on a busy machine; other processes keep their timeouts."""
 
     def patient(**given: Any) -> Config:
         return Config(**given | {"connect_timeout": STORE_SECONDS, "read_timeout": STORE_SECONDS})
@@ -50,7 +50,7 @@ def patient_tables() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def quick_tables() -> Iterator[None]:
-    """Tables of topics in this process are as quick as in those that it starts."""
+    """Topic tables in this process are as fast as those in the processes that it starts."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in QUICK_TABLES.items():
             patch.setattr(name, value)
@@ -59,7 +59,7 @@ def quick_tables() -> Iterator[None]:
 
 @pytest.fixture
 def rig() -> Iterator[Rig]:
-    """A worker, and a destination that answers as the test says."""
+    """A worker, and a scripted destination."""
     fresh = Rig()
     yield fresh
     fresh.close()
@@ -84,16 +84,16 @@ def dynamodb_local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def _place_of_rows() -> Path | None:
-    """In memory if there is room, or each change waits until a disk has it; None is any place."""
+    """A folder in memory if there is room; otherwise each change waits for a disk. None is any place."""
     room = MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > MEMORY_BYTES
     return MEMORY if room else None
 
 
 @pytest.fixture
 def own_tables(dynamodb_local: str) -> Iterator[str]:
-    """URL of DynamoDB Local, in which the tables that a test makes are deleted after it.
+    """URL of DynamoDB Local; tables that a test makes are deleted after it.
 
-    It is not moto's, which copies a table for each write to it.
+    moto would copy the whole table for each write.
     """
     client = dynamodb_client(dynamodb_local)
     pages = client.get_paginator("list_tables")
@@ -108,7 +108,7 @@ def own_tables(dynamodb_local: str) -> Iterator[str]:
 
 
 def _makes_tables(url: str) -> bool:
-    """Its first answers may take longer than clients wait, on a busy machine."""
+    """Whether it makes tables: on a busy machine its first answers may exceed the client's timeout."""
     try:
         create_table(dynamodb_client(url), "made-first", "partition", "sort")
     except (BotoCoreError, ClientError):
@@ -118,7 +118,7 @@ def _makes_tables(url: str) -> bool:
 
 @pytest.fixture(scope="session")
 def api(dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiProcess]:
-    """One management API for all tests, which use tenants of their own."""
+    """One management API for all tests; each test uses its own tenants."""
     with running_api(tmp_path_factory.mktemp("api"), dynamodb_local) as process:
         yield process
 
@@ -127,7 +127,7 @@ def api(dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 def side_api(
     brokers: Cluster, dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ApiProcess]:
-    """The same with the brokers of its side, and an observe that answers whatever it is asked."""
+    """The management API with its side's brokers, and an observe that answers every request."""
     ensure_topics(brokers.bootstrap, topic_specs(brokers.side.partitions))
     folder = tmp_path_factory.mktemp("api")
     with (
@@ -139,7 +139,7 @@ def side_api(
 
 @pytest.fixture(params=[pytest.param("moto", marks=pytest.mark.proof), "DynamoDB Local"])
 def url(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Of a table's service. In `make test` DynamoDB Local: moto copies a table for each write to it."""
+    """URL of a table service. `make test` uses DynamoDB Local, since moto copies a table for each write."""
     if request.param == "DynamoDB Local":
         yield request.getfixturevalue("dynamodb_local")
         return
@@ -149,7 +149,7 @@ def url(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture
 def fast() -> Iterator[Rig]:
-    """The fast lane, which waits 0.5 s for an answer and 1 s for a slot: for what must not come in time."""
+    """The fast lane, which waits 0.5 s for an answer and 1 s for a slot: for tests of late answers."""
     found = Rig(lane="fast")
     yield found
     found.close()

@@ -1,4 +1,4 @@
-"""Helpers of the tests of lanes and isolation: slow paths, requests and ids."""
+"""Helpers for tests of lanes and isolation: slow paths, requests and ids."""
 
 import asyncio
 from collections import Counter
@@ -25,10 +25,10 @@ def late(rig: Rig, path: str, seconds: float, status: int = 200) -> None:
 
 
 def asked(rig: Rig) -> Counter[str]:
-    """Requests by path."""
+    """Number of requests by path."""
     return Counter(head.split()[1].decode() for head in rig.server.heads)
 
 
 def ids(rows: list[Row], topic: Topic) -> list[str]:
-    """Ids of the records on their way to a topic."""
+    """Ids of the records that go to a topic."""
     return sorted((dict(r.headers)[h.CE_ID] or b"").decode() for r in rows if r.topic == topic)

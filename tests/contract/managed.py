@@ -1,4 +1,4 @@
-"""A table with its provisioner, the management API and nodes that use the documents, as `hifi` finds them."""
+"""A table with its provisioner, the management API and nodes that use the documents, as `hifi` sees them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

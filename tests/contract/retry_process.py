@@ -48,7 +48,7 @@ class RetryProcess(ServiceProcess):
         self.usage = psutil.Process(self.process.pid)
 
     def ready(self) -> bool:
-        """Whether /readyz answers 200, and says so in its body."""
+        """Whether /readyz answers 200, with the same in its body."""
         answer = self.readiness()
         if answer is None:
             return False
@@ -56,12 +56,12 @@ class RetryProcess(ServiceProcess):
         return answer.status == 200
 
     def holds(self) -> set[str]:
-        """The partitions of its delay queues, as logged last."""
+        """The partitions of its delay queues, as last logged."""
         said = [set(line["held"]) for line in self.lines() if "held" in line]
         return said[-1] if said else set()
 
     def lines(self) -> list[dict[str, Any]]:
-        """What it logged."""
+        """The log lines."""
         return [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
 
 
@@ -78,7 +78,7 @@ def left_over(bootstrap: str) -> int:
 
 
 def written(bootstrap: str, topic: Topic = Topic.RETRY_OUT) -> int:
-    """Number of records of a topic with one partition."""
+    """Number of records in a topic with one partition."""
     consumer = Consumer(reader_config(bootstrap, "test"))
     try:
         low, end = retained_offsets(consumer, TopicPartition(topic, 0), seconds=60)
@@ -88,12 +88,12 @@ def written(bootstrap: str, topic: Topic = Topic.RETRY_OUT) -> int:
 
 
 def members(bootstrap: str) -> int:
-    """How many processes the brokers take for members of the group."""
+    """Number of processes that the brokers count as members of the group."""
     admin, group = admin_client(bootstrap), group_name("retry")
     return len(admin.describe_consumer_groups([group])[group].result(60).members)
 
 
 def distinct(bootstrap: str, topic: Topic) -> int:
-    """Number of different keys of a topic; read one by one, as there may be a million records."""
+    """Number of different keys in a topic; read one by one, as there may be a million records."""
     with OffsetRangeReader(bootstrap, "test") as reader:
         return len({message.key() for message in reader.read(reader.whole([topic]))})

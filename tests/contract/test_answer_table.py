@@ -1,7 +1,7 @@
-"""The answer table: for everything that a destination may do, where the event ends and how often it was sent.
+"""The answer table: where an event ends after each behaviour of its destination, and how often it was sent.
 
-Each case uses a real socket. Afterwards an event is in one of three places: at the destination, in a retry
-topic or in `dead_letter`; with one receipt each.
+Each case uses a real socket. Afterwards an event is in one of three places: at the destination, in a
+retry topic or in `dead_letter`; with one receipt each.
 """
 
 from dataclasses import dataclass
@@ -179,5 +179,5 @@ def test_answer(rig: Rig, name: str) -> None:
 
 
 def order(case: Case) -> list[int]:
-    """Numbers of the case's events, as their ids are sorted."""
+    """Positions of the case's events when their ids are sorted."""
     return sorted(range(case.rows), key=str)

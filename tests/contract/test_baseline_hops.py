@@ -43,7 +43,7 @@ DATA = '{"exact": 1.10, "n": 12345678901234567890, "n": "\\u00e9"}'
 def documents(url: str) -> list[Document]:
     return [
         Source(name="players", tenant="t", write_keys=["12345678"]),
-        Destination(name="sink", tenant="t", options={"url": url}, timeout_seconds=10),  # the longest
+        Destination(name="sink", tenant="t", options={"url": url}, timeout_seconds=10),  # the longest of them
         Pipe(name="all", tenant="t", source="players", destination="sink"),
         Pipe(name="none", tenant="t", source="players", destination="sink", match={"data": {"exact": [2]}}),
     ]

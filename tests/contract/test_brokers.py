@@ -35,7 +35,7 @@ def _read(bootstrap: str, topic: Topic, count: int) -> list[bytes]:
     try:
         found: list[bytes] = []
         while len(found) < count:
-            message = consumer.poll(120)  # the first one makes the groups' topic
+            message = consumer.poll(120)  # the first group creates the groups' topic
             assert message is not None, f"{len(found)} of {count} records"
             if message.error() is None:
                 found.append(message.value() or b"")

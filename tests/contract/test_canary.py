@@ -1,4 +1,4 @@
-"""The canary as a process, with real brokers and a real collect; the test plays the rest of the chain."""
+"""The canary as a process, with real brokers and a real collect; the test simulates the rest of the chain."""
 
 import json
 import re
@@ -22,7 +22,7 @@ from tests.harness.service_process import ServiceProcess, hifi_settings
 from tests.harness.waiting import eventually, free_port
 
 _STOP_SECONDS = 45
-"""As long as Kubernetes gives it."""
+"""Kubernetes gives it the same time, seconds."""
 
 _TURN_SECONDS = 1.0
 """A canary of these tests sends five times a second: it would have sent by then."""
@@ -62,14 +62,14 @@ class CanaryProcess(ServiceProcess):
         return next(sample.value for sample in samples if sample.labels == labels)
 
     def seconds_to_stop(self) -> float:
-        """SIGTERM; returns the seconds until it has ended, which must be with status 0."""
+        """Send SIGTERM; returns the seconds until it has ended, which must be with status 0."""
         began = time.monotonic()
         assert self.stop() == 0, self.log.read_text()
         return time.monotonic() - began
 
 
 class HastyCanary(CanaryProcess):
-    """Takes new documents for known two seconds after it has published them."""
+    """Treats new documents as known two seconds after it has published them."""
 
     times: ClassVar[Mapping[str, float]] = {"pipelines.control.canary.service.LIVE_SECONDS": 2}
 
@@ -79,7 +79,7 @@ StartCanary = Callable[..., CanaryProcess]
 
 @pytest.fixture
 def start_canary(topics: str, tmp_path: Path) -> Iterator[StartCanary]:
-    """Starts canaries, all with one log, and ends them."""
+    """Starts canaries that share a log, and ends them."""
     started: list[CanaryProcess] = []
 
     def start(collect_port: int, kind: type[CanaryProcess] = HastyCanary, **settings: str) -> CanaryProcess:
@@ -111,7 +111,7 @@ def _versions(bootstrap: str) -> dict[bytes, int]:
 
 
 def _body(pipe: CanaryPipe, data: dict[str, Any]) -> bytes:
-    """The request that hifi sends for one event of a pipe."""
+    """hifi's request for one event of a pipe."""
     shaped = {
         "masks": {**{k: v for k, v in data.items() if k != "note"}, "card": REDACTED},
         "transform": {"id": data["id"], "sent_ms": data["sent_ms"]},
@@ -194,9 +194,9 @@ def test_a_pause_that_is_none_is_refused_and_says_what_it_has_to_be(
 ) -> None:
     canary = start_canary(collect.port)
     eventually(canary.report, 120, "it answers")
-    for body in ("", "-1", "soon", "3601", "\u00b2"):
+    for body in ("", "-1", "soon", "3601", "9" * 5_000, "\u00b2"):
         answer = canary.request("PUT", PAUSE_PATH, body.encode())
-        assert (answer.status, "seconds of a pause, 0 to 3600" in answer.text) == (400, True), body
+        assert (answer.status, "seconds of a pause, 0 to 3600" in answer.text) == (400, True), body[:20]
 
 
 def _pause(canary: CanaryProcess, seconds: str) -> int:

@@ -61,7 +61,7 @@ def test_a_command_of_this_process_leaves_it_as_it_was() -> None:
     assert state() == before
 
 
-# All in one process: to start one for each took most of a minute.
+# All in one process: starting one for each took most of a minute.
 HELP_PAGES = """
 import contextlib, io, json, sys
 from scripts.cli.main import main
@@ -87,7 +87,7 @@ def test_every_command_has_a_help_page() -> None:
         assert f"Usage: hifi {command}" in page
 
 
-# The smallest possible typer application: the cost of our front page is a multiple of its cost.
+# The smallest possible typer application: the bound is a multiple of its cost.
 BARE = """
 import typer
 app = typer.Typer()

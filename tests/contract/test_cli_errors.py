@@ -30,12 +30,12 @@ def obey_file_modes() -> None:
 
 
 def failed(arguments: Sequence[object], **environment: str) -> tuple[int, str]:
-    """Exit status and the line on stderr of a command that fails."""
+    """Exit status and stderr line of a command that fails."""
     return answer(run_here([*map(str, arguments)], without_settings() | environment))
 
 
 def failed_process(arguments: Sequence[object]) -> tuple[int, str]:
-    """The same of a process, with what the Kafka client writes to stderr; file modes apply to it."""
+    """The same for a process, with the Kafka client's stderr; file modes apply to it."""
     return answer(
         subprocess.run(
             [*HIFI, *map(str, arguments)],
@@ -97,7 +97,7 @@ def test_a_folder_without_a_side_is_named(command: Sequence[str], tmp_path: Path
 @pytest.mark.parametrize("command", ["up", "demo"])
 def test_a_folder_of_twins_is_no_folder_for_a_side_by_itself(command: str, tmp_path: Path) -> None:
     Twins(root=tmp_path).create()
-    with socket.create_server(("127.0.0.1", 0)) as taken:  # a side would not get far
+    with socket.create_server(("127.0.0.1", 0)) as taken:  # a side could not start
         status, line = failed([command, "--data", tmp_path, "--port", taken.getsockname()[1]])
     assert status == 2
     assert f"{tmp_path} belongs to twins: start them by `hifi up --twins --data {tmp_path}`" in line

@@ -43,7 +43,7 @@ def send(url: str, *arguments: object, stdin: bytes = b"") -> subprocess.Complet
 
 @contextmanager
 def sending(url: str, *arguments: object) -> Iterator["subprocess.Popen[bytes]"]:
-    """The same while it runs, with a pipe as its input."""
+    """A running `hifi send` with a pipe as its input."""
     command = [*HIFI, "send", "--url", url, *map(str, arguments)]
     pipe = subprocess.PIPE
     process = subprocess.Popen(command, env=ENVIRONMENT, stdin=pipe, stdout=pipe, stderr=pipe)
@@ -56,7 +56,7 @@ def sending(url: str, *arguments: object) -> Iterator["subprocess.Popen[bytes]"]
 
 @contextmanager
 def collect_stub(answer: Callable[[int, list[str]], web.Response]) -> Iterator[str]:
-    """A server that answers request number n with given ids as the test says."""
+    """A server that answers the numbered request with given ids as the test says."""
     loop, count = asyncio.new_event_loop(), iter(range(10**9))
     runner: list[web.AppRunner] = []
 

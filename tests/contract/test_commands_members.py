@@ -31,7 +31,7 @@ def tenant() -> str:
 
 
 def command(api: ApiProcess, folder: Path, token: str = "", **more: str) -> Hifi:
-    """The command with a file of contexts of its own, and perhaps a server's token."""
+    """The command with its own file of contexts, and optionally a server's token."""
     there = {"HIFI_SERVER": api.url, "HIFI_TOKEN": token} if token else {}
     return Hifi(None, {"HIFI_CONTEXTS": str(folder / "contexts.yaml")} | there | more)
 

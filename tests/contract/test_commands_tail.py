@@ -23,7 +23,7 @@ def side(topics: str) -> Topics:
 
 @contextmanager
 def tailing(api: ApiProcess, folder: Path, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
-    """The command, following; what it says of its start is read."""
+    """The command, following; its start message has been read."""
     environment = Hifi(None, {"HIFI_SERVER": api.url, "HIFI_TOKEN": api.operator}).environment
     with (
         (folder / "stderr").open("w") as told,
@@ -44,7 +44,7 @@ def tailing(api: ApiProcess, folder: Path, *arguments: str) -> Iterator["subproc
 
 
 def heed_ctrl_c() -> None:
-    """As in a terminal: what runs in the background of a shell inherits that Ctrl-C is ignored."""
+    """Restore SIGINT as in a terminal: background processes of a shell inherit that it is ignored."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 

@@ -1,4 +1,4 @@
-"""Why no connection came about is said in the words that observe explains to customers."""
+"""Connection failures are described in the words that observe explains to customers."""
 
 import asyncio
 import datetime
@@ -13,7 +13,7 @@ from tests.contract.answer_acts import certificate_of_itself, serving
 
 
 async def error_of(left: datetime.timedelta, host: str) -> str:
-    """The error of a request to a server with a trusted certificate that is valid for so long."""
+    """The error of a request to a server with a trusted certificate of the given validity."""
     certificate = certificate_of_itself(left)
     trust = ssl.create_default_context(cadata=certificate.decode().partition("-----BEGIN PRIVATE")[0])
     server = await asyncio.start_server(lambda _, w: w.close(), "127.0.0.1", ssl=serving(certificate))

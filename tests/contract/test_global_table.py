@@ -25,7 +25,7 @@ MORE_THAN_A_READ = 2_000
 
 @pytest.fixture(autouse=True)
 def quick_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Topics that were deleted, or made again, are looked for each second."""
+    """Looks for recreated topics every second."""
     for module in (global_table, recreation_watch):
         monkeypatch.setattr(module, "_LOOK_SECONDS", 1.0)
 
@@ -262,7 +262,7 @@ def test_a_table_is_as_new_as_the_topics_end_though_a_transaction_is_open(
             before = end.offset(SECONDS)
             assert numbers.wait_for(before, SECONDS), "it does not wait for what is open"
             finish()
-            while end.offset(SECONDS) < before + 2:  # the record and its marker
+            while end.offset(SECONDS) < before + 2:  # the record and its end marker
                 time.sleep(0.05)
             assert numbers.wait_for(end.offset(SECONDS), SECONDS)
             assert numbers.view == {b"a": 9, b"b": 0}

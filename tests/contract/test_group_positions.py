@@ -1,4 +1,4 @@
-"""Without an answer of the brokers, positions are refused with the client's own error."""
+"""Without an answer of the brokers, reading positions fails with the client's own error."""
 
 import socket
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ from shared.kafka.group_positions import commit_positions, committed_offsets
 
 @pytest.fixture
 def silent() -> Iterator[AdminClient]:
-    """A client of brokers that take connections and never answer, as suspended ones do."""
+    """A client of brokers that accept connections and never answer, like suspended ones."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         yield admin_client(f"127.0.0.1:{listening.getsockname()[1]}")
 

@@ -1,4 +1,4 @@
-"""Connections of hifi's HTTP servers that send what no request needs, or read nothing, on real sockets."""
+"""hifi's HTTP servers end connections that send what no request needs, or never read, on real sockets."""
 
 import asyncio
 import gc
@@ -21,20 +21,20 @@ from tests.harness.waiting import eventually
 
 _IDLE_SECONDS: Final = 1
 _HEAD_SECONDS: Final = 1.0
-_SLOW_SECONDS: Final = 1.5
-"""Longer than an idle connection is kept, and than a head may take."""
+_SLOW_SECONDS: Final = [1.5, pytest.param(3.0, marks=pytest.mark.proof)]
+"""Longer than an idle connection is kept and than a head may take; in the proof than both together."""
 
 _PART_SECONDS: Final = 0.2
-"""After which the server has read a part that was sent."""
+"""Time for the server to read a part, seconds."""
 
 _UNREAD_SECONDS: Final = 1.0
 _LONG_SECONDS: Final = 120
 _SECONDS: Final = 60.0
-"""For what comes at once, on a busy machine too."""
+"""For immediate answers on a busy machine."""
 
 _KERNEL_BYTES: Final = 4_096
 _ANSWER: Final = b"x" * 60_000
-"""More than the kernel takes, and less than makes the server wait for its client."""
+"""More than the kernel takes, and too little for the server to wait for its client."""
 
 _GET: Final = b"GET /%b HTTP/1.1\r\nhost: x\r\n\r\n"
 _POST: Final = b"POST /%b HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n"
@@ -45,7 +45,9 @@ _POST_UPGRADED: Final = (
 
 
 @contextmanager
-def _serving(idle_seconds: int, ws: Literal["auto", "none"] = "auto") -> Iterator[int]:
+def _serving(
+    idle_seconds: int, ws: Literal["auto", "none"] = "auto", slow_seconds: float = 0.0
+) -> Iterator[int]:
     app = FastAPI()
 
     @app.post("/refuse")
@@ -62,7 +64,7 @@ def _serving(idle_seconds: int, ws: Literal["auto", "none"] = "auto") -> Iterato
 
     @app.get("/slow")
     async def slow() -> int:
-        await asyncio.sleep(_SLOW_SECONDS)
+        await asyncio.sleep(slow_seconds)
         return 2
 
     @app.get("/large")
@@ -89,8 +91,15 @@ def _serving(idle_seconds: int, ws: Literal["auto", "none"] = "auto") -> Iterato
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    """Of a server that closes connections that are idle for a second."""
+    """Port of a server that closes connections after a second of idling."""
     with _serving(_IDLE_SECONDS) as found:
+        yield found
+
+
+@pytest.fixture(params=_SLOW_SECONDS)
+def slow_port(request: pytest.FixtureRequest) -> Iterator[int]:
+    """Port of such a server with a slow route."""
+    with _serving(_IDLE_SECONDS, slow_seconds=request.param) as found:
         yield found
 
 
@@ -119,16 +128,16 @@ def test_an_empty_line_keeps_no_connection_open(port: int) -> None:
         assert until_closed(client) == b""
 
 
-def test_a_new_request_keeps_its_connection_open_while_it_is_answered(port: int) -> None:
-    with _connected(port) as client:
+def test_a_new_request_keeps_its_connection_open_while_it_is_answered(slow_port: int) -> None:
+    with _connected(slow_port) as client:
         for _ in range(2):
             client.sendall(_GET % b"slow")
             assert client.recv(65_536).endswith(b"\r\n\r\n2")
 
 
-def test_a_request_whose_head_began_before_the_last_answer_is_answered_too(port: int) -> None:
+def test_a_request_whose_head_began_before_the_last_answer_is_answered_too(slow_port: int) -> None:
     request = _GET % b"slow"
-    with _connected(port) as client:
+    with _connected(slow_port) as client:
         client.sendall(_GET % b"quick" + request[:5])
         assert client.recv(65_536).endswith(b"\r\n\r\n1")
         client.sendall(request[5:])
@@ -141,31 +150,31 @@ def test_a_request_whose_head_began_before_the_last_answer_is_answered_too(port:
     ids=["malformed", "too large", "too slow", "of another protocol"],
 )
 def test_what_is_said_of_a_request_is_never_taken_for_the_answer_to_the_one_before(
-    port: int, next_one: bytes
+    slow_port: int, next_one: bytes
 ) -> None:
-    with _connected(port) as client:
+    with _connected(slow_port) as client:
         client.sendall(_GET % b"slow" + next_one)
         assert until_closed(client) == b""
 
 
-def test_requests_that_are_sent_together_are_answered_in_their_order(port: int) -> None:
-    with _connected(port) as client:
+def test_requests_that_are_sent_together_are_answered_in_their_order(slow_port: int) -> None:
+    with _connected(slow_port) as client:
         client.sendall(_GET % b"slow" + _GET % b"quick")
         answers = until_closed(client)
     assert [each[-1:] for each in answers.split(b"HTTP/1.1 200")[1:]] == [b"2", b"1"]
 
 
-def test_requests_are_not_read_while_others_of_their_connection_wait(port: int) -> None:
-    with _connected(port) as client:
+def test_requests_are_not_read_while_others_of_their_connection_wait(slow_port: int) -> None:
+    with _connected(slow_port) as client:
         client.sendall(_GET % b"slow" + 400 * (_GET % b"quick"))
         time.sleep(0.5)
         client.sendall(400 * (_GET % b"quick"))
         assert until_closed(client).count(b"HTTP/1.1 200") == 801
 
 
-def test_a_head_that_is_not_read_because_others_wait_is_not_too_slow(port: int) -> None:
+def test_a_head_that_is_not_read_because_others_wait_is_not_too_slow(slow_port: int) -> None:
     begin, rest = (_GET % b"quick")[:9], (_GET % b"quick")[9:]
-    with _connected(port) as client:
+    with _connected(slow_port) as client:
         client.sendall(2 * (_GET % b"slow") + begin)
         time.sleep(0.5)
         client.sendall(rest)
@@ -206,14 +215,14 @@ def test_a_client_that_goes_away_while_requests_wait_is_no_error(
 
 
 def _connections() -> int:
-    """Connections that this process has in memory."""
+    """Number of connections that this process has in memory."""
     gc.collect()
     time.sleep(0.05)
     return sum(issubclass(type(each), BoundedProtocol) for each in gc.get_objects())
 
 
 _CUTS: Final = (b"", b"UpGrade:", b"Grade:", b": h2c", b"\r\n\r\n")
-"""Where a second part of a head begins."""
+"""Places where a head is split in two."""
 
 
 @pytest.mark.parametrize("ws", ["none", "auto"])
@@ -238,7 +247,7 @@ def test_a_body_behind_an_offer_of_another_protocol_is_never_taken_for_a_request
 
 
 def _sent_in_turn(parts: Iterable[tuple[socket.socket, bytes]]) -> None:
-    """Send parts of requests, and give the server time to read them."""
+    """Send parts of a request, and give the server time to read each."""
     for client, part in parts:
         client.sendall(part)
     time.sleep(_PART_SECONDS)

@@ -19,18 +19,18 @@ Server = Callable[[], AbstractContextManager[int]]
 _HOST = "127.0.0.1"
 _FLOOD_BYTES = 64 * 1024 * 1024
 _RESET = struct.pack("ii", 1, 0)
-"""Lets a close reset the connection."""
+"""Makes a close reset the connection."""
 
 
 def _uvicorn() -> AbstractContextManager[int]:
-    """collect, observe and the console use the same function."""
+    """collect, observe and the console share this function."""
     app = FastAPI()
     app.get("/healthz")(lambda: {"alive": True})
     return served(app, _HOST, 0)
 
 
 def _health() -> AbstractContextManager[int]:
-    """retry, trace, audit and the Spark drivers."""
+    """The health server of retry, trace, audit and the Spark drivers."""
     return health_served(_HOST, 0, dict, CollectorRegistry())
 
 
@@ -40,7 +40,7 @@ def _canary() -> Iterator[int]:
 
     async def serve() -> None:
         def ignore(*_: object) -> None:
-            """Nothing is sent to it."""
+            """Accept an event or a pause; no test sends one."""
 
         registry = CollectorRegistry()
         async with receiver(

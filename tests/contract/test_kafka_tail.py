@@ -25,7 +25,7 @@ HOUR_MS = 3_600_000
 
 @pytest.fixture
 def topic(brokers: Cluster) -> Topic:
-    """A topic for one test, as brokers remember the newest timestamp of deleted records."""
+    """A topic for one test, as brokers remember the newest timestamp even of deleted records."""
     name = f"tail-{uuid.uuid4()}"
     admin = admin_client(brokers.bootstrap)
     (created,) = admin.create_topics([NewTopic(name, 2, 3)]).values()
@@ -74,7 +74,7 @@ def write(bootstrap: str, topic: Topic, *values: bytes, timestamp: int = 0, part
 
 
 def partitions(client: Producer, topic: Topic) -> int:
-    """As many as the broker that is asked knows, and the client from then on."""
+    """Number of partitions that a broker knows, and that the client knows from then on."""
     return len(client.list_topics(topic, timeout=60).topics[topic].partitions)
 
 
@@ -87,12 +87,12 @@ def test_empty_topic_is_loaded_at_once(brokers: Cluster, topic: Topic) -> None:
 
 @pytest.fixture
 def quick_watch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Partitions are looked for each second."""
+    """Looks for new partitions every second."""
     monkeypatch.setattr(partition_watch, "_LOOK_SECONDS", 1.0)
 
 
 def add_a_partition(bootstrap: str, topic: Topic) -> Producer:
-    """A producer that knows the third one."""
+    """Add a third partition; returns a producer that knows it."""
     admin = admin_client(bootstrap)  # keep a reference until it has answered
     admin.create_partitions([NewPartitions(topic, 3)])[topic].result(60)
     producer = Producer(producer_config(bootstrap, "test"))
@@ -167,7 +167,7 @@ def test_records_of_a_topic_that_was_made_again_are_taken(brokers: Cluster, topi
 
 
 def test_unavailable_brokers_are_reported_not_raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kafka_tail, "_TRY_SECONDS", 1.0)  # of which a stop waits for the last one
+    monkeypatch.setattr(kafka_tail, "_TRY_SECONDS", 1.0)  # a stop waits for the last of them
     with tail("127.0.0.1:1", Topic.RECEIPTS, 1000) as (reader, _):
         assert not reader.catch_up(0.5)
         assert not reader.wait(0.1)

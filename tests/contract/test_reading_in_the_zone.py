@@ -1,4 +1,4 @@
-"""A consumer that knows its zone fetches from the replica there, without traffic between zones."""
+"""A consumer with a known zone fetches from the replica there, without traffic between zones."""
 
 import json
 from collections import Counter
@@ -22,7 +22,7 @@ ROUNDS, RECORDS = 5, 20
 
 
 class Reader:
-    """A consumer of the topic's new records, and what librdkafka says of its requests."""
+    """A consumer of the topic's new records, and librdkafka's statistics of its requests."""
 
     def __init__(self, bootstrap: str) -> None:
         self._fetches: Counter[int] = Counter()
@@ -52,7 +52,7 @@ class Reader:
         return found
 
     def fetches(self) -> Counter[int]:
-        """Requests for records so far, by broker."""
+        """Fetch requests so far, by broker."""
         self._consumer.poll(0.3)
         return self._fetches
 
@@ -67,7 +67,7 @@ def _replicas(bootstrap: str) -> tuple[int, int]:
 
 
 def _fetched(bootstrap: str, settle: int) -> Counter[int]:
-    """Fetches by broker while records arrive, after `settle` rounds of them."""
+    """Fetches by broker while records arrive, after `settle` rounds."""
     records, reader = Topics(bootstrap), Reader(bootstrap)
     before: Counter[int] = Counter()
     try:

@@ -1,4 +1,4 @@
-"""The offsets of a partition, asked for while its leader moves from broker to broker."""
+"""Offsets of a partition are requested while its leader moves from broker to broker."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -21,7 +21,7 @@ PLACE = TopicPartition(Topic.LEDGER, 0)
 
 @pytest.fixture
 def consumer(topics: str) -> Iterator[Consumer]:
-    """A consumer that knows today's leader of the ledger, which holds three records."""
+    """A consumer that knows the ledger's present leader; the ledger holds three records."""
     side = Topics(topics)
     for value in (b"a", b"b", b"c"):
         side.put(Topic.LEDGER, value, [], None)
@@ -46,7 +46,7 @@ def test_a_leader_that_moves_is_followed(topics: str, brokers: Cluster, consumer
     finally:
         brokers.start(first)
         wait_healthy(brokers)
-    # The consumer still takes the second broker for the leader; that one answers that it is not.
+    # The consumer still takes the second broker for the leader, which answers that it is not.
     admin = admin_client(topics)
     admin.elect_leaders(ElectionType.PREFERRED, [PLACE]).result()
     eventually(lambda: leader(topics) == first)

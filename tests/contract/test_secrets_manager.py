@@ -17,7 +17,7 @@ from tests.harness.waiting import free_port
 
 @pytest.fixture
 def manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A client of the service, by the environment."""
+    """A client of the service, configured by the environment."""
     with local_aws() as url:
         monkeypatch.setenv("AWS_ENDPOINT_URL", url)
         monkeypatch.setenv("AWS_REGION", REGION)
@@ -57,7 +57,7 @@ def test_a_rotated_secret_and_a_deleted_one(manager: Any) -> None:
 
 
 def test_a_secret_that_was_deleted_and_may_still_be_restored_is_in_force_no_more(manager: Any) -> None:
-    """AWS keeps one for 7 to 30 days, unless it is deleted without recovery."""
+    """AWS keeps a deleted secret for 7 to 30 days, unless recovery is excluded."""
     for name in ("a", "b"):
         manager.create_secret(Name=f"hifi/blue/{name}", SecretString="old")
     manager.delete_secret(SecretId="hifi/blue/b", RecoveryWindowInDays=7)
@@ -71,7 +71,7 @@ def test_a_secret_that_was_deleted_and_may_still_be_restored_is_in_force_no_more
 def test_a_secret_that_cannot_be_read_now_is_not_missing(
     manager: Any, monkeypatch: pytest.MonkeyPatch, code: str
 ) -> None:
-    """Of these moto gives none."""
+    """moto returns none of these errors."""
     loop = Loop()
     server = Server(loop)
     values = [{"Name": "hifi/blue/a", "SecretString": "1"}]

@@ -1,4 +1,4 @@
-"""No value of a secret is in anything that hifi writes, whatever fails and whatever a server responds."""
+"""hifi writes no secret's value anywhere, whatever fails and whatever a server responds."""
 
 import asyncio
 import base64
@@ -35,7 +35,7 @@ AWS: Final = {"region": "eu-west-1", "access_key_id": "AKIAEXAMPLE", "secret_acc
 
 
 def kinds(port: int) -> Mapping[str, tuple[str, dict[str, Any]]]:
-    """A destination of each kind that needs the secret, at a port of this machine."""
+    """A destination of each kind that needs the secret, on a port of this machine."""
     url = f"http://127.0.0.1:{port}"
     sasl = {"mechanism": "PLAIN", "username": "u", "password": REFERENCE}
     kafka = {"bootstrap_servers": [f"127.0.0.1:{port}"], "topic": "t", "tls": False, "sasl": sasl}
@@ -73,7 +73,7 @@ def rig(secrets: SecretTable) -> Iterator[Rig]:
 
 
 def repeating(rig: Rig) -> int:
-    """The port of a server that echoes the request in every part of the response."""
+    """Port of a server that echoes the request in every part of its response."""
 
     async def manner(body: bytes, writer: asyncio.StreamWriter) -> None:
         head = rig.server.heads[-1].decode()
@@ -110,7 +110,7 @@ def test_nothing_that_is_written_holds_a_secret(
         assert secrets.wait(60)
         rows = rig.deliver(flat_batch(batch))
     silent.close()
-    assert len(rows) == 2 * len(batch)  # nothing was delivered: a receipt, and a retry or a dead letter
+    assert len(rows) == 2 * len(batch)  # nothing was delivered: one receipt, and a retry or a dead letter
     assert b"".join(rig.server.heads).count(CANARY.encode()) >= 3  # it was sent to its own destination
     logged = [f"{record.getMessage()} {record.__dict__}" for record in caplog.records]
     entries = [encode_entry(Entry(version=1, document=document)) for document in documents]
@@ -137,6 +137,6 @@ def test_a_secret_in_a_document_is_refused_and_not_repeated(kind: str) -> None:
     raw = {"kind": "destination", "name": "d", "tenant": "t", "connector": connector}
     found = list(field_problems(raw | {"options": msgspec.json.decode(text)}))
     assert CANARY not in repr(found)
-    assert found or kind == "header"  # which may have any content
+    assert found or kind == "header"  # headers may have any content
     assert not list(field_problems(raw | {"options": options}))
     assert CANARY not in repr(parse(raw | {"options": options}))

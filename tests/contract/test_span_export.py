@@ -1,4 +1,4 @@
-"""Spans at a receiver on a real socket: what its answers mean."""
+"""Spans sent to a receiver on a real socket, and the meaning of its answers."""
 
 import pytest
 from opentelemetry.exporter.otlp.common import http

@@ -12,7 +12,7 @@ from shared.kafka.producer import producer_config
 RECORDS = 500
 
 
-def test_it_ends_where_the_topic_ended_when_it_began_though_others_go_on_writing(topics: str) -> None:
+def test_reading_ends_at_the_topics_end_at_its_start_although_others_keep_writing(topics: str) -> None:
     producer, stopping = Producer(producer_config(topics, "test")), threading.Event()
     for number in range(RECORDS):
         producer.produce(Topic.RECEIPTS, str(number).encode(), partition=number % 2)
@@ -32,11 +32,11 @@ def test_it_ends_where_the_topic_ended_when_it_began_though_others_go_on_writing
     finally:
         stopping.set()
         writing.join()
-        producer.flush(60)  # or the last ones would reach the topic of the next test
+        producer.flush(60)  # otherwise the last ones would reach the next test's topic
     assert found - {b"later"} == {str(number).encode() for number in range(RECORDS)}
 
 
-def test_it_leaves_out_what_is_older(topics: str) -> None:
+def test_records_older_than_the_given_time_are_left_out(topics: str) -> None:
     producer = Producer(producer_config(topics, "test"))
     producer.produce(Topic.RECEIPTS, b"old", partition=0, timestamp=1_000)
     producer.produce(Topic.RECEIPTS, b"new", partition=0, timestamp=5_000)

@@ -1,4 +1,4 @@
-"""trace on real brokers, with an OTLP receiver on a real socket: unacknowledged spans are sent again."""
+"""trace on real brokers, with an OTLP receiver on a real socket: it repeats unacknowledged spans."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping

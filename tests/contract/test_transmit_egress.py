@@ -1,4 +1,4 @@
-"""transmit dials no internal address, whatever names it: a URL, a name server, a redirect, a proxy.
+"""transmit dials no internal address, whether a URL, a name server, a redirect or a proxy names it.
 
 The server listens on loopback: each spelling of that address would arrive if transmit dialled it.
 """
@@ -46,7 +46,7 @@ HOSTS = [*LOOPBACK.split(), *OTHER_DIGITS, *INNER.split()]
 
 
 class Names(AbstractResolver):
-    """A name server: each look-up of a name gets the next answer, then the last one again and again."""
+    """A name server: each look-up of a name gets the next answer, and later ones repeat the last."""
 
     def __init__(self, answers: dict[str, list[list[str]]]) -> None:
         self._answers = answers
@@ -63,7 +63,7 @@ class Names(AbstractResolver):
 
 
 class TwoFaced(Names):
-    """A name server with one address for the check, and another for the connection."""
+    """A name server with different addresses for the check and for the connection."""
 
     def _result(self, name: str, address: str, port: int) -> ResolveResult:
         first, then = address.split(">")
@@ -74,7 +74,7 @@ class TwoFaced(Names):
 
 
 class Changing(dict[str, Any]):
-    """A mapping that returns its `host` once, and then another."""
+    """A mapping that returns its `host` once, and then another one."""
 
     def __init__(self, fields: ResolveResult, hosts: Iterator[str]) -> None:
         super().__init__(fields)
@@ -103,7 +103,7 @@ def names(request: pytest.FixtureRequest) -> Iterator[Rig]:
 
 
 def reason(rows: list[Row]) -> str:
-    """The reason of the only event in the dead-letter topic."""
+    """The reason of the only dead letter."""
     (dead,) = records(rows)
     assert dead.topic == Topic.DEAD_LETTER
     (receipt,) = receipts(rows)
@@ -139,7 +139,7 @@ def test_only_the_canarys_destinations_may_have_the_address_where_it_receives() 
         rig.pipe("p1", "/", tenant=CANARY)
         rows = rig.deliver(flat_batch([row(1, tenant=CANARY)]))
         assert [receipt.result for receipt in receipts(rows)] == ["delivered"]
-        # No other tenant gets the connection that the canary's request has opened.
+        # No other tenant may use the connection that the canary's request has opened.
         rig.pipe("p1", "/", tenant="shop")
         assert reason(rig.deliver(flat_batch([row(2, tenant="shop")]))).startswith("refused_address: ")
         assert len(rig.dialled) == 1

@@ -1,4 +1,4 @@
-"""The status of an error decides although its body does not come whole, but for AWS's 400."""
+"""An error's status decides even if its body is cut off, except for AWS's 400."""
 
 import asyncio
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ OPTIONS: Final[Mapping[str, dict[str, Any]]] = {
 
 
 def cut_off(rig: Rig, connector: str, status: int, headers: str = "", *, hangs: bool = False) -> None:
-    """Let the server send one byte of a body of a hundred, and close the connection or keep it open."""
+    """Make the server send one of a hundred body bytes, and then close the connection or keep it open."""
 
     async def manner(_: bytes, writer: asyncio.StreamWriter) -> None:
         writer.write(f"HTTP/1.1 {status} X\r\nContent-Length: 100\r\n{headers}\r\n<".encode())
@@ -61,7 +61,7 @@ def test_retry_after_is_obeyed_although_the_body_is_cut_off(rig: Rig, connector:
 def test_a_status_counts_although_the_fast_lane_does_not_wait_for_the_body(
     patient: Rig, connector: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not so for s3, which waits for several objects: a repeat of one does no harm there."""
+    """Except for s3, which waits for several objects: repeating one does no harm there."""
     monkeypatch.setattr(client, "DRAIN_SECONDS", AMPLE)
     cut_off(patient, connector, 403, hangs=True)
     rows = patient.deliver(flat_batch([row(1)]))

@@ -1,4 +1,4 @@
-"""Events of any destination: none goes to another tenant, none twice, none vanishes."""
+"""Events of all destinations: none reaches another tenant, none arrives twice, none vanishes."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -42,7 +42,7 @@ def test_events_of_a_pipe_that_this_process_may_not_know_yet_wait_and_that_is_no
 
 
 class _Unloadable(dict[str, ConnectorType[Any]]):
-    """Connectors of which s3 cannot be imported at first."""
+    """Connectors; s3 cannot be imported at first."""
 
     def __init__(self) -> None:
         super().__init__(CONNECTORS)

@@ -1,4 +1,4 @@
-"""Events that a transform makes much larger take bounded memory, and end as any others do."""
+"""Events that a transform enlarges take bounded memory, and end like any others."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ from tests.contract.transmit_rig import AMPLE, Rig, header, receipts, records
 from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 MOST_BYTES: Final = 16 * 1024 * 1024
-"""By which events may grow in `growing`."""
+"""Bytes by which `growing` lets events grow."""
 
 SMALL = b"[%b]" % b",".join([b"1"] * 19)
 """Data that `GROWS` makes a thousand times larger."""
@@ -29,7 +29,7 @@ Send = Callable[[Destination, Sequence[Event]], Awaitable[None]]
 
 
 class Taking:
-    """A connector to destinations that accept everything, and of which none keeps what it received."""
+    """A connector to destinations that accept everything and keep nothing."""
 
     def __init__(self, until_accepted: Send) -> None:
         self._until_accepted = until_accepted
@@ -46,7 +46,7 @@ class Taking:
 
 @pytest.fixture
 def growing() -> Iterator[Rig]:
-    """A worker whose events may grow by MOST_BYTES."""
+    """A worker that lets events grow by MOST_BYTES."""
     fresh = Rig(most_bytes=MOST_BYTES)
     yield fresh
     fresh.close()

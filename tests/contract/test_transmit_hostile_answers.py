@@ -1,4 +1,4 @@
-"""Responses that never end, come byte by byte or decompress to much more cost no more than their deadline."""
+"""Endless, slow or decompressing responses cost no more than their deadline."""
 
 import asyncio
 import gzip
@@ -23,7 +23,7 @@ from tests.harness.scripted_server import reply
 from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 TIMEOUT: Final = 0.25
-"""Timeout of one try, seconds; AMPLE where an answer comes, and is what must end the try."""
+"""Timeout of one try, seconds; AMPLE if an answer comes that must end the try."""
 
 FLOOD_SECONDS: Final = 1.0
 """Timeout of a try whose response floods it, seconds: a receive buffer that grows has grown by then."""
@@ -99,7 +99,7 @@ def deliver(rig: Rig, events: int = 1, memory: int = MOST_MEMORY, deadline: floa
 def speak(
     rig: Rig, stream: Stream, pause: float | None = None, number: int = 0, timeout: float = TIMEOUT
 ) -> None:
-    """Let the server answer event `number` with a stream; with a pause, a byte at a time."""
+    """Make the server stream its answer to event `number`; with a pause, a byte at a time."""
 
     async def manner(_: bytes, writer: asyncio.StreamWriter) -> None:
         async for piece in paced(stream(), pause):
@@ -120,7 +120,7 @@ async def paced(pieces: Iterator[bytes], pause: float | None) -> AsyncIterator[b
 
 
 def ends_without_a_trace(rig: Rig) -> None:
-    """Check that it ended, though the answers do not, with every connection closed."""
+    """Check that events ended although answers do not, and that every connection is closed."""
     assert rig.seconds < AMPLE, "the deadline"
     rig.wait_disconnected()
 
@@ -145,7 +145,7 @@ def test_interim_responses_that_come_faster_than_they_are_read_take_little_memor
 
 
 async def flood(text: bytes, _: bytes, writer: asyncio.StreamWriter) -> None:
-    """Send without a pause, from a thread: the loop reads as well, and would send only what it has read."""
+    """Send without a pause, from a thread: the loop also reads, and would send only what it has read."""
     with socket.socket(fileno=os.dup(writer.get_extra_info("socket").fileno())) as own:
         await asyncio.to_thread(send_until_closed, own, text)
 

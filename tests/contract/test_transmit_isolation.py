@@ -56,7 +56,7 @@ def test_micro_batches_with_four_bad_destinations_take_no_longer_than_those_with
         seconds[bad].append(patient.seconds)
     learning = seconds[True][0]
     assert learning < 2 * PATIENCE, "one wait for all slow destinations together, not one for each"
-    without, beside = (sorted(seconds[bad])[:-1] for bad in (False, True))  # each without its longest
+    without, beside = (sorted(seconds[bad])[:-1] for bad in (False, True))  # each without its longest time
     assert statistics.median(beside) <= 1.2 * statistics.median(without) + 0.02
     assert sum(x > PATIENCE for x in beside) <= sum(x > PATIENCE for x in without) + 1, (
         "good destinations wait for the bad ones"
@@ -87,12 +87,12 @@ def test_a_tenant_whose_destinations_hang_leaves_connections_to_the_others() -> 
 
 IDLE = 40
 HOSTS = [f"127.0.1.{n}" for n in range(1, 201)]
-"""Each is a destination of its own; all are this machine."""
+"""Each is a separate destination; all are this machine."""
 
 
 @pytest.fixture
 def many() -> Iterator[Rig]:
-    """A worker that keeps IDLE idle connections, with a pipe to each of HOSTS, and `late` to the first."""
+    """A worker with IDLE idle connections, a pipe to each of HOSTS, and `late` to the first."""
     rig = Rig(idle=IDLE)
     sock = socket.create_server(("0.0.0.0", 0))
     port = rig.listen(rig.server.serve, sock=sock)
@@ -108,7 +108,7 @@ def test_many_destinations_leave_a_bounded_number_of_idle_connections(many: Rig)
     for first in range(0, len(HOSTS), 20):
         rows = many.deliver(flat_batch([row(n, pipe=HOSTS[n]) for n in range(first, first + 20)]))
         assert {r.result for r in receipts(rows)} == {"delivered"}
-    eventually(lambda: many.server.open <= IDLE, 15.0)  # sooner than each ends by itself
+    eventually(lambda: many.server.open <= IDLE, 15.0)  # sooner than each would end by itself
     assert many.server.connections == len(HOSTS)
     rows = many.deliver(flat_batch([row(1_000 + n, pipe=HOSTS[n]) for n in range(180, 200)]))
     assert {r.result for r in receipts(rows)} == {"delivered"}
@@ -116,7 +116,7 @@ def test_many_destinations_leave_a_bounded_number_of_idle_connections(many: Rig)
 
 
 def test_a_connection_in_use_is_not_closed_for_newer_ones(many: Rig) -> None:
-    many.deliver(flat_batch([row(0, pipe=HOSTS[0])]))  # its connection was idle before
+    many.deliver(flat_batch([row(0, pipe=HOSTS[0])]))  # an idle connection before
     others_sent = asyncio.Event()
 
     async def answer(_: bytes, writer: asyncio.StreamWriter) -> None:
@@ -143,16 +143,16 @@ def test_four_bad_destinations_leave_no_task_no_thread_and_no_connection(fast: R
         return fast.deliver(flat_batch([row(number + n, pipe=p) for n, p in enumerate(pipes * 8)]))
 
     round_of(*BAD)
-    fast.wait_limits = WaitLimits(answer=AMPLE, turn=AMPLE)  # those that are slow have left the lane
+    fast.wait_limits = WaitLimits(answer=AMPLE, turn=AMPLE)  # the slow ones have left the lane
     round_of(*BAD, "good-0")
     threads, files = threading.active_count(), psutil.Process().num_fds()
     for turn in range(40):
         if turn % 10 == 0:
-            fast.let_pass(2 * BREAKER_SECONDS)  # those that fail are tried again
+            fast.let_pass(2 * BREAKER_SECONDS)  # failed ones are tried again
         rows = round_of(*BAD, "good-0")
         assert sum(len(r.ids) for r in receipts(rows) if r.destination == "good-0") == 8
     assert json.loads(fast.server.bodies[-1])
     eventually(lambda: fast.tasks() == 0)
     assert threading.active_count() <= threads
     eventually(lambda: psutil.Process().num_fds() <= files + 8)
-    eventually(lambda: fast.connections() <= 2 * 4)  # both ends of each are in this process
+    eventually(lambda: fast.connections() <= 2 * 4)  # this process has both ends of each

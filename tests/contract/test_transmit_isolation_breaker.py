@@ -1,4 +1,4 @@
-"""A destination that keeps failing is not tried until its breaker lets one request through."""
+"""A destination that keeps failing gets no requests until its breaker lets one through."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 @pytest.fixture
 def fast() -> Iterator[Rig]:
-    """The fast lane, which waits for every answer that comes."""
+    """The fast lane, which waits for every answer."""
     found = Rig(lane="fast", patience=AMPLE)
     yield found
     found.close()

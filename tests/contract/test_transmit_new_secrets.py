@@ -1,4 +1,4 @@
-"""transmit's worker on real brokers: the secrets that its documents name are there, old and new ones."""
+"""transmit's worker on real brokers has the secrets that its documents name, old and new ones."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ from tests.harness.waiting import eventually
 
 
 class SlowStore:
-    """Takes half a second for the values of all names. Each secret's value is its name."""
+    """Takes half a second to answer for all names. Each secret's value is its name."""
 
     def fetch(self, names: Sequence[str]) -> Iterator[Mapping[str, str | None]]:
         time.sleep(0.5)
@@ -45,7 +45,7 @@ def config(topics: str) -> Iterator[Topics]:
 def sending(
     config: Topics, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[worker.Worker]:
-    """A worker that has sent before: it has loaded what it needs."""
+    """A worker that has sent before, so it has loaded everything."""
     monkeypatch.setattr(worker, "store_for", lambda *_: SlowStore())
     config.publish(*documents("warm-up", url=f"http://127.0.0.1:{server.port}/"))
     with running_worker(config.bootstrap, tmp_path) as found:
@@ -54,13 +54,13 @@ def sending(
 
 
 def publish(config: Topics, server: Server, secret: str) -> None:
-    """Let requests to the destination `new` bear this secret from now on."""
+    """Publish a secret that requests to the destination `new` must carry from now on."""
     auth = {"type": "bearer", "token": f"secret://{secret}"}
     config.publish(*documents("new", url=f"http://127.0.0.1:{server.port}/", auth=auth))
 
 
 def bears(server: Server, secret: str) -> bool:
-    """Whether the last request does."""
+    """Whether the last request carries it."""
     return f"Authorization: Bearer {secret}".encode() in server.heads[-1]
 
 

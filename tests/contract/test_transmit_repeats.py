@@ -1,4 +1,4 @@
-"""transmit's worker on real brokers: what Spark says of a task decides how a repeated event is counted."""
+"""transmit's worker on real brokers counts a repeated event by Spark's information about the task."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ RUN, BATCH = "spark.jobGroup.id", "streaming.sql.batchId"
 
 @dataclass
 class Context:
-    """What Spark says of the present task."""
+    """Spark's information about the present task."""
 
     attempt: int = 0
     properties: dict[str, str] = field(default_factory=dict)
@@ -51,7 +51,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def sending(topics: str, server: Server, tmp_path: Path, context: Context) -> Iterator[worker.Worker]:
-    """A worker that has a pipe, and reads no receipt, as what it writes goes nowhere."""
+    """A worker with a pipe; it reads no receipts, as its output goes nowhere."""
     with documents_removed(topics, "repeats") as config:
         config.publish(*documents("repeats", url=f"http://127.0.0.1:{server.port}/"))
         with running_worker(topics, tmp_path) as found:

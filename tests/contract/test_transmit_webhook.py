@@ -1,4 +1,4 @@
-"""transmit against destinations that answer, refuse, hang, disconnect and never end, on a real socket."""
+"""Destinations that answer, refuse, hang, disconnect and never end, on a real socket."""
 
 import asyncio
 import json
@@ -204,7 +204,7 @@ def test_endless_or_slow_response_is_dropped_and_its_status_counts(rig: Rig, pau
     (receipt,) = receipts(rig.deliver(flat_batch([row(1)])))
     assert receipt.result == "delivered"
     assert rig.seconds < AMPLE, "its timeout"
-    assert sent < 16 * 1024 * 1024  # the sockets' buffers, not what transmit reads
+    assert sent < 16 * 1024 * 1024  # the sockets' buffers, which transmit does not read
 
 
 def test_compressed_response_is_not_unpacked(rig: Rig) -> None:

@@ -1,6 +1,6 @@
-"""The twins' jars and client settings without a Spark cluster: classes are found, tokens admit a client.
+"""The twins' jars and client settings without a Spark cluster: classes load, tokens log a client in.
 
-The whole of it, with Spark, is `tests/spark/test_twin_image.py`.
+`tests/spark/test_twin_image.py` tests all of it with Spark.
 """
 
 import os
@@ -38,7 +38,7 @@ class Loads {
     }
 }
 """
-"""Prints the classes that it is given, and the zone in which a consumer with the settings would read."""
+"""Prints the given classes, and the zone in which a consumer with these settings would read."""
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def test_the_images_jars_have_every_class_of_the_twins_settings_and_a_consumer_i
 
 
 def _settings(broker: IamBroker) -> dict[str, object]:
-    """The twin's own, but for where the broker is and whom to trust."""
+    """The twin's own settings, except for the broker's address and certificate."""
     return client_config(MSK) | {
         "bootstrap.servers": broker.secured,
         "ssl.ca.location": str(broker.certificate),

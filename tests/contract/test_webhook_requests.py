@@ -146,7 +146,7 @@ def test_a_destination_that_echoes_a_secret_gets_it_into_no_record(rig: Rig, man
 
 
 class Issuer:
-    """A token endpoint at `/token` of the rig's server, and a destination at `/` that accepts its newest."""
+    """A token endpoint at `/token` of the rig's server, and a destination at `/` for its newest token."""
 
     def __init__(self, rig: Rig, lifetime: float = 3600.0) -> None:
         self.lifetime = lifetime

@@ -57,16 +57,16 @@ class Held:
 _TENANT: Final = "t"
 
 AMPLE: Final = 60.0
-"""Seconds: more than anything takes that comes at once, also if the machine stands still for a while."""
+"""Seconds: more than any immediate answer takes, even if the machine stalls for a while."""
 
 CONSUMING: Final = 0.001
-"""Seconds that Spark takes for the rows that a task gives it: the deadline is that much later."""
+"""Seconds that Spark needs for a task's rows: the deadline is that much later."""
 
 LOOK_UPS: Final = 4
 """Fewer than the threads of the loop's executor, which resolve names."""
 
 BREAKER_SECONDS: Final = 600.0
-"""How long a lane's breaker stays open at first: longer than a test lasts, unless `let_pass` ends it."""
+"""First opening time of a lane's breaker: longer than a test lasts, unless `let_pass` ends it."""
 
 
 def _policy(lane: Lane | None, requests: int, slow: float) -> AdmissionPolicy:
@@ -81,9 +81,9 @@ def _policy(lane: Lane | None, requests: int, slow: float) -> AdmissionPolicy:
 
 
 class Rig:
-    """One server, one worker's loop; `deliver` runs one task over events and gives the rows it writes.
+    """One server and one worker's loop; `deliver` runs one task over events and returns its rows.
 
-    Its server is on the loopback address, so its side is a local one unless `egress` says otherwise.
+    The server is on the loopback address, so its side is a local one unless `egress` says otherwise.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class Rig:
         """Whether the configuration is known to be the newest."""
 
         self.ahead_ms = 0
-        """Seconds by which the connectors' clock is ahead."""
+        """Milliseconds by which the connectors' clock is ahead."""
         self.context = ConnectorContext(
             session=self.session,
             secrets=self.secrets,
@@ -147,7 +147,7 @@ class Rig:
         self.seconds = 0.0
 
     def _clock(self) -> int:
-        """The wall clock of the gates."""
+        """The gates' wall clock."""
         return wall_clock() + self._gates_ahead_ms
 
     async def _system_resolver(self) -> AbstractResolver:
@@ -168,24 +168,24 @@ class Rig:
             server.close()
 
     def replace_secrets(self, secrets: Secrets) -> None:
-        """Use other secrets for connectors that are opened from now on."""
+        """Give connectors that are opened from now on other secrets."""
         self.context = dataclasses.replace(self.context, secrets=secrets)
         self.use(self._kinds)
 
     def connector(self, name: str) -> Any:
-        """The open connector of the customers' destinations."""
+        """The open connector for customers' destinations."""
         destination = Destination(name=name, tenant=_TENANT, connector=name, options={})
         return self._near.run(self._connectors.connector(destination))
 
     def use(self, kinds: Mapping[str, ConnectorType[Any]]) -> None:
-        """Deliver by these connectors from now on."""
+        """Deliver through these connectors from now on."""
         self._kinds = kinds
         canary = dataclasses.replace(self.context, session=self._canary_session, egress=self._canary_egress)
         self._connectors = ConnectorPool(kinds, self.context, canary)
 
     @property
     def dialled(self) -> list[str]:
-        """Hosts to which transmit's sockets have connected so far."""
+        """Hosts that transmit's sockets have connected to so far."""
         return self._near.loop.dialled
 
     def tasks(self) -> int:
@@ -205,11 +205,11 @@ class Rig:
         self._far.close()
 
     def let_pass(self, seconds: float) -> None:
-        """Let the clock of transmit's loop jump: what waits there for so long need not be waited for."""
+        """Advance the clock of transmit's loop, which ends its waits of that length."""
         self._near.run(self._let_pass(seconds))
 
     def let_gates_wait(self, seconds: float) -> None:
-        """The same with the wall clock of the gates: what left the fast lane may be tried again."""
+        """Advance the gates' wall clock too: requests that left the fast lane may be tried again."""
         self._gates_ahead_ms += int(1000 * seconds)
         self.let_pass(seconds)
 
@@ -269,7 +269,7 @@ class Rig:
         return self.deliver_as_read(batches, deadline)
 
     def deliver_as_read(self, batches: Iterable[pa.RecordBatch], deadline: float = AMPLE) -> list[Row]:
-        """The same with batches that Spark takes a while to bring."""
+        """Run one task on batches that Spark delivers slowly."""
         task, began = self.task(deadline), time.monotonic()
         rows: list[Row] = []
         for batch in task.read(batches):

@@ -1,4 +1,4 @@
-"""A worker of transmit as Spark starts it, on real brokers; a test hands it rows instead of Spark."""
+"""A worker of transmit as Spark starts it, on real brokers; a test hands it rows in Spark's place."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 @contextmanager
 def accepting_server() -> Iterator[Server]:
-    """A destination that accepts what comes to /."""
+    """A destination that accepts requests to /."""
     loop = Loop()
     server = Server(loop)
     server.answer("/", reply(200))
@@ -38,7 +38,7 @@ def documents(name: str, **options: object) -> tuple[Destination, Pipe]:
 
 @contextmanager
 def documents_removed(bootstrap: str, *names: str) -> Iterator[Topics]:
-    """The side's topics; deletes the pipes and destinations of these names at the end."""
+    """The side's topics; deletes the pipes and destinations with these names at the end."""
     found = Topics(bootstrap)
     yield found
     for name in names:
@@ -49,7 +49,7 @@ def documents_removed(bootstrap: str, *names: str) -> Iterator[Topics]:
 
 @contextmanager
 def running_worker(bootstrap: str, folder: Path) -> Iterator[Worker]:
-    """A worker of the slow lane, which waits for every destination, and as long as it takes for a pipe."""
+    """A worker of the slow lane, which waits for every destination and for every pipe."""
     settings = TransmitSettings.model_validate(
         {
             "bootstrap": bootstrap,
@@ -67,7 +67,7 @@ def running_worker(bootstrap: str, folder: Path) -> Iterator[Worker]:
 
 
 def results(worker: Worker, pipe: str, number: int) -> list[str]:
-    """The results in the receipts of a task with one event, which are all that it writes if it was sent."""
+    """The results in the receipts of a task with one event; if it was sent it writes nothing else."""
     written = list(worker.run([flat_batch([row(number, pipe=pipe)])]))
     return [
         msgspec.json.decode(value, type=Receipt).result if topic == Topic.RECEIPTS else topic

@@ -8,18 +8,18 @@ from pathlib import Path
 from tests.deploy.aws.server import LocalAws
 
 DEPLOY, PLAN = "deploy", "plan"
-"""Access keys by which the local AWS knows a role."""
+"""Access keys that stand for roles at the local AWS."""
 
 ADMINISTRATOR = "test"
 
 
 def know_roles(aws: LocalAws) -> None:
-    """Let the two access keys act as the roles, with no more permissions than these have."""
+    """Let the two access keys act as the roles, with no other permissions than these have."""
     aws.roles.update({key: f"hifi-local-{key}" for key in (DEPLOY, PLAN)})
 
 
 def act_as(folder: Path, key: str, stacks: Sequence[str]) -> None:
-    """Let Terraform sign the calls of some stacks with an access key from now on."""
+    """Let Terraform sign its calls for some stacks with an access key from now on."""
     for name in stacks:
         file = folder / "stacks" / name / "cdk.tf.json"
         document = json.loads(file.read_text())
@@ -29,7 +29,7 @@ def act_as(folder: Path, key: str, stacks: Sequence[str]) -> None:
 
 @contextmanager
 def acting_as(folder: Path, key: str, stacks: Sequence[str]) -> Iterator[None]:
-    """As `act_as`, and as the deploy role again at the end."""
+    """Act as one role within the block, and as the deploy role again at the end."""
     act_as(folder, key, stacks)
     try:
         yield

@@ -1,4 +1,4 @@
-"""The clusters of a deployed side, as AWS describes them, and what changes them without Terraform."""
+"""The clusters of a deployed side, as AWS describes them, and changes to them without Terraform."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from tests.deploy.aws.server import LocalAws
 
 
 def kafka_of(aws: LocalAws, side: str) -> dict[str, Any]:
-    """The Kafka cluster of a side, of which there is one."""
+    """A side's only Kafka cluster."""
     found = aws.client("kafka").list_clusters_v2(ClusterNameFilter=f"hifi-local-{side}")["ClusterInfoList"]
     assert len(found) == 1
     cluster: dict[str, Any] = found[0]
@@ -28,7 +28,7 @@ def runner_groups(aws: LocalAws, side: str) -> list[str]:
 
 
 def node_security_groups(aws: LocalAws, side: str) -> list[str]:
-    """The security groups of a side's nodes, which all its launch templates agree on."""
+    """The security groups of a side's nodes; all its launch templates must agree."""
     eks, ec2, cluster = aws.client("eks"), aws.client("ec2"), f"hifi-local-{side}"
     found = set()
     for name in eks.list_nodegroups(clusterName=cluster)["nodegroups"]:
@@ -59,7 +59,7 @@ def scaling_groups(aws: LocalAws, cluster: str) -> list[dict[str, Any]]:
 
 
 def grow_volumes(aws: LocalAws, side: str) -> None:
-    """As Kafka does by itself when its volumes are full."""
+    """Grow the volumes, as Kafka does by itself when they are full."""
     cluster = kafka_of(aws, side)
     storage = cluster["Provisioned"]["BrokerNodeGroupInfo"]["StorageInfo"]["EbsStorageInfo"]
     larger = {"KafkaBrokerNodeId": "All", "VolumeSizeGB": storage["VolumeSize"] + 10}
@@ -71,7 +71,7 @@ def grow_volumes(aws: LocalAws, side: str) -> None:
 
 
 def start_a_node(aws: LocalAws, side: str) -> None:
-    """As the cluster autoscaler does, in each node group."""
+    """Start a node in each node group, as the cluster autoscaler does."""
     eks, cluster = aws.client("eks"), f"hifi-local-{side}"
     for name in eks.list_nodegroups(clusterName=cluster)["nodegroups"]:
         sizes = eks.describe_nodegroup(clusterName=cluster, nodegroupName=name)["nodegroup"]["scalingConfig"]

@@ -21,13 +21,13 @@ def aws() -> Iterator[LocalAws]:
 
 @pytest.fixture(scope="session")
 def synthesise(aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> Synthesise:
-    """A function that gives the folder of the stacks, all with one state."""
+    """A function that returns the folder of the stacks, all with one state."""
     _need("node", "apt-get install nodejs npm")
     state = tmp_path_factory.mktemp("state")
 
     @cache
     def synthesise() -> Path:
-        # Imported late, since the import starts node.
+        # Imported late, as the import starts node.
         from cdktf import App  # noqa: PLC0415
 
         from infra.config import RunSettings, load_environment  # noqa: PLC0415
@@ -45,7 +45,7 @@ def synthesise(aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> Synth
 
 @pytest.fixture(scope="session")
 def terraform_command() -> str:
-    """The path of terraform, or a skip that says how to get it."""
+    """The path of terraform; skips with instructions if it is missing."""
     return _need("terraform", "https://developer.hashicorp.com/terraform/install, or apt from HashiCorp")
 
 

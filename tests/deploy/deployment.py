@@ -1,4 +1,4 @@
-"""All stacks of one synthesis: deployed side by side where they wait, removed in the order of need."""
+"""All stacks of one synthesis: deployed in parallel where the provider waits, removed in reverse order."""
 
 import json
 import time
@@ -31,8 +31,8 @@ def declared(folder: Path, name: str) -> dict[str, object]:
 def deploy(folder: Path, aws: LocalAws) -> None:
     """Apply every stack.
 
-    The AWS provider waits a fixed minute for the lifecycles of foundation's buckets, which no twin looks at:
-    the twins start as soon as what they look up is there.
+    The AWS provider waits a fixed minute for the lifecycles of foundation's buckets. No twin reads
+    these: the twins start as soon as the resources that they look up exist.
     """
     act_as(folder, DEPLOY, OF_DEPLOY_ROLE)
     for name in STACKS:
@@ -49,14 +49,14 @@ def deploy(folder: Path, aws: LocalAws) -> None:
 
 
 def plans(folder: Path) -> dict[str, list[Change]]:
-    """The changes that an apply of each stack would make, found by the plan role where that role plans."""
+    """The changes that an apply of each stack would make, planned by the plan role where it may plan."""
     with acting_as(folder, PLAN, OF_DEPLOY_ROLE), ThreadPoolExecutor() as pool:
         made = {name: pool.submit(stack(folder, name).plan) for name in STACKS}
         return {name: each.result() for name, each in made.items()}
 
 
 def destroy(folder: Path) -> None:
-    """Remove every stack, the last first."""
+    """Destroy every stack, the last one first."""
     stack(folder, "edge").destroy()
     with ThreadPoolExecutor() as pool:
         for each in [pool.submit(stack(folder, name).destroy) for name in TWINS]:

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-# A lifecycle is left to the deployment to moto: the AWS provider waits a fixed minute for each.
+# The deployment to moto tests lifecycles: the AWS provider waits a fixed minute for each.
 KINDS = ("aws_s3_bucket", "aws_kms_", "aws_iam_", "aws_route53_zone", "aws_secretsmanager_")
 LEFT_OUT = frozenset({"aws_s3_bucket_lifecycle_configuration"})
 REFERENCE = re.compile(r"\$\{((?:data\.)?aws_\w+\.[\w-]+)")
@@ -12,7 +12,7 @@ Resources = dict[str, dict[str, Any]]
 
 
 def reduced(stack: dict[str, Any]) -> dict[str, Any]:
-    """A stack without what LocalStack lacks, without what refers to it, and without outputs."""
+    """A stack without outputs, without resources that LocalStack lacks, and without references to them."""
     data = {f"data.{name}" for name in _named(stack.get("data", {}))}
     kept = {name: value for name, value in _named(stack["resource"]).items() if _known(name)}
     while True:

@@ -1,4 +1,4 @@
-"""Actions that the workflows' roles have though nothing in the local deployment calls them, and why."""
+"""Actions that the workflows' roles may use although the local deployment does not, with the reasons."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -64,4 +64,4 @@ UNCALLED: Final[Mapping[str, str]] = MappingProxyType(
 )
 
 BY_FINDING: Final = frozenset(_BY_REASON[_OF_PROVIDER].split())
-"""Actions of which the provider calls some in one run and others in the next, by what it finds."""
+"""Actions of which the provider calls different ones in each run, depending on what it finds."""

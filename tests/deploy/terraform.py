@@ -1,4 +1,4 @@
-"""Terraform's command line over one synthesised stack."""
+"""Terraform's command line for one synthesised stack."""
 
 import json
 import os
@@ -10,12 +10,12 @@ from typing import Any, Self
 
 
 class TerraformError(Exception):
-    """A command failed; the message is what Terraform said."""
+    """A command failed; the message is Terraform's output."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """One resource that a plan would change, how, and the attributes that differ."""
+    """One resource that a plan would change, the kind of change, and the differing attributes."""
 
     kind: str
     name: str
@@ -43,13 +43,13 @@ class Terraform:
         self._run("init")
 
     def apply(self) -> None:
-        """Make what is declared."""
+        """Create what is declared."""
         self._run("apply", "-auto-approve")
 
     def plan(self) -> list[Change]:
-        """The changes that an apply would make; none for a stack that is as declared."""
+        """The changes that an apply would make; none for an up-to-date stack."""
         planned = self.folder / "planned"
-        # Terraform's exit status tells an empty plan: to read one takes as long as to make it.
+        # Terraform's exit status tells whether a plan is empty: reading one takes as long as making it.
         if self._call("plan", "-detailed-exitcode", f"-out={planned}", accepted={0, 2}).returncode == 0:
             return []
         document = json.loads(self._run("show", "-json", str(planned)))
@@ -57,7 +57,7 @@ class Terraform:
         return [each for each in changes if each.actions not in {("no-op",), ("read",)}]
 
     def destroy(self) -> None:
-        """Remove all of it."""
+        """Destroy everything in the stack."""
         self._run("destroy", "-auto-approve", "-refresh=false")
 
     def _run(self, command: str, *arguments: str) -> str:
@@ -81,7 +81,7 @@ class Terraform:
 
 
 def environment() -> dict[str, str]:
-    """Environment variables for Terraform, with nothing of the user's AWS."""
+    """Environment variables for Terraform, without the user's AWS settings."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     return {**kept, "TF_IN_AUTOMATION": "1", "TF_INPUT": "0", "AWS_EC2_METADATA_DISABLED": "true"}
 

@@ -1,4 +1,4 @@
-"""The stacks, deployed to a local AWS and removed again; each test goes on where the one before ended."""
+"""The stacks, deployed to a local AWS and removed again; each test continues where the one before ended."""
 
 import json
 import shutil
@@ -111,7 +111,7 @@ def test_a_switch_moves_the_traffic_and_leaves_nothing_to_plan(stacks: Path, aws
     traffic.set_weights(Weights(blue=95, green=5))
     assert _weights(aws) == {"blue": 95, "green": 5}
     assert stack(stacks, "edge").plan() == []
-    # Whoever deploys edge meanwhile must not move it back.
+    # Whoever deploys edge meanwhile must not move the traffic back.
     stack(stacks, "edge").apply()
     assert _weights(aws) == {"blue": 95, "green": 5}
     assert stack(stacks, "foundation").plan() == []
@@ -178,7 +178,7 @@ def test_a_deployer_gets_into_both_sides_kubernetes_from_the_nodes_of_either(
 def test_the_load_balancers_are_on_the_internet(stacks: Path, aws: LocalAws) -> None:
     balancers = aws.client("elbv2").describe_load_balancers()["LoadBalancers"]
     assert sorted(each["Type"] for each in balancers) == ["application"] * 2 + ["network"] * 2
-    # AWS's own choice if a request names none; the local one does not write it down.
+    # AWS's own choice if a request names none; the local AWS does not record it.
     assert {each.get("Scheme", "internet-facing") for each in balancers} == {"internet-facing"}
 
 
@@ -219,7 +219,7 @@ def _unused(patterns: set[str], called: set[str]) -> set[str]:
 
 
 def _cdktf_deploy(command: Path, folder: Path, name: str) -> str:
-    """Deploy one stack of a synthesis by CDKTF's command line; gives what it said."""
+    """Deploy one stack of a synthesis with CDKTF's command line; returns its output."""
     arguments = ["deploy", name, "--auto-approve", "--skip-synth", "--skip-provider-lock"]
     done = subprocess.run(
         [str(command), *arguments, "--output", str(folder)],
@@ -235,7 +235,7 @@ def _cdktf_deploy(command: Path, folder: Path, name: str) -> str:
 
 
 def _prepare_account(aws: LocalAws) -> None:
-    """File the requests of the preflight, and let AWS grant them: without that no node starts."""
+    """File the preflight's requests, and let AWS grant them: otherwise no node starts."""
     environment, account = _environment(aws), Account(aws.client)
     assert report(account, environment, file=True)
     aws.quotas.grant()

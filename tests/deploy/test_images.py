@@ -1,7 +1,7 @@
-"""The chain in containers of the two images: HIFI_SERVICE_IMAGE and HIFI_SPARK_IMAGE name them.
+"""The chain in containers of the two images, named by HIFI_SERVICE_IMAGE and HIFI_SPARK_IMAGE.
 
-GitHub's workflow `test` builds both and runs this. `tests/spark/test_twin_image.py` proves their parts where
-no container engine runs.
+GitHub's workflow `test` builds both and runs this. Without a container engine,
+`tests/spark/test_twin_image.py` proves their parts.
 """
 
 import os
@@ -52,7 +52,7 @@ def _destination() -> Iterator[tuple[str, list[bytes]]]:
             self.end_headers()
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 -- the base class names it
-            """Silent."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Hook)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -65,7 +65,7 @@ def _destination() -> Iterator[tuple[str, list[bytes]]]:
 
 @contextmanager
 def _container(image: str, log: Path, words: list[str], variables: dict[str, str]) -> Iterator[None]:
-    """Run a container as the manifests do: not as root, without capabilities, its file system read-only."""
+    """Run a container as the manifests do: not as root, without capabilities, on a read-only file system."""
     name = f"hifi-{uuid.uuid4().hex[:12]}"
     given = [part for key, value in variables.items() for part in ("--env", f"{key}={value}")]
     with log.open("wb") as output:
@@ -86,7 +86,7 @@ def _container(image: str, log: Path, words: list[str], variables: dict[str, str
 
 
 def _start(stack: ExitStack, folder: Path, bootstrap: str) -> int:
-    """Start the chain's five nodes, wait until they are ready; returns collect's port."""
+    """Start the chain's five nodes and wait until they are ready; returns collect's port."""
     side = {"HIFI_BOOTSTRAP": bootstrap, "HIFI_ALLOW_LOOPBACK": "true", "AWS_REGION": "eu-west-1"}
     ports = {node: free_port() for node in ("collect", "retry", "ingest", "route", "transmit")}
     for node, port in ports.items():

@@ -54,7 +54,7 @@ def test_tags_that_are_added_to_one_group_at_once_are_all_kept(aws: LocalAws, su
         scaling.create_or_update_tags(Tags=[{**tag, "PropagateAtLaunch": False}])
 
     switch_seconds = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)  # so that one request interrupts another wherever it may
+    sys.setswitchinterval(1e-6)  # so that one request can interrupt another anywhere
     try:
         with ThreadPoolExecutor(16) as pool:
             list(pool.map(add, names))

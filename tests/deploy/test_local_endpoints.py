@@ -1,4 +1,4 @@
-"""How the local endpoint is chosen, and what a deployment to it reports."""
+"""Choice of the local endpoint, and the report of a deployment to it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""LocalStack's free edition makes foundation as far as it can: Terraform applies, localstack-client reads."""
+"""LocalStack's free edition hosts foundation as far as it can: Terraform applies, localstack-client reads."""
 
 import json
 import subprocess
@@ -51,7 +51,7 @@ def localstack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def session(localstack: str) -> Session:
-    """localstack-client's session: it alone resolves the endpoints."""
+    """localstack-client's session; only this client resolves the endpoints."""
     return Session(localstack_host=localstack.removeprefix("http://"), region_name="eu-west-1")
 
 
@@ -59,7 +59,7 @@ def session(localstack: str) -> Session:
 def foundation(
     terraform_command: str, localstack: str, synthesise: Synthesise, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Terraform]:
-    """The part of foundation that LocalStack can make, deployed there."""
+    """The part of foundation that LocalStack supports, deployed there."""
     text = (synthesise() / "stacks" / "foundation" / "cdk.tf.json").read_text()
     folder = tmp_path_factory.mktemp("foundation")
     stack = reduced(json.loads(text))

@@ -79,7 +79,7 @@ def test_an_addon_version_that_eks_does_not_offer_is_named(aws: LocalAws, enviro
 
 
 def test_credentials_of_another_account_are_named(aws: LocalAws, number: str) -> None:
-    """What the account has or lacks would be said of the wrong one."""
+    """Findings would describe the wrong account."""
     (line,) = Account(aws.client).problems(LOCAL)
     assert f"credentials are of account {number}" in line
     assert LOCAL.account in line

@@ -1,8 +1,8 @@
 """The run book of docs/infrastructure.md, executed from top to bottom: an empty account to a first event.
 
-Each test is a step, goes on where the one before ended, and uses the command that the page names. The account
-is the local AWS. It has no Kubernetes, so what would run there, runs as a local side for the last step.
-`pytest --durations=0` prints the time of each step.
+Each test is a step, continues where the one before ended, and uses the page's command. The account is the
+local AWS. It has no Kubernetes, so in the last step a local side runs the programs. `pytest --durations=0`
+prints the time of each step.
 """
 
 import json
@@ -41,7 +41,7 @@ SCORED_SECONDS: Final = 300
 
 
 class Account:
-    """An empty account, and the shell of whoever deploys to it first."""
+    """An empty account, and the shell of the person who first deploys to it."""
 
     def __init__(self, aws: LocalAws, folder: Path) -> None:
         self.aws, self._folder = aws, folder
@@ -50,7 +50,7 @@ class Account:
         )
 
     def run(self, *command: str) -> "subprocess.CompletedProcess[str]":
-        """A command of the run book, in the project's folder."""
+        """Run a command of the run book in the project's folder."""
         return subprocess.run(
             command,
             cwd=ROOT,
@@ -62,11 +62,11 @@ class Account:
         )
 
     def python(self, module: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        """A module of the project."""
+        """Run a module of the project."""
         return self.run(sys.executable, "-m", module, *arguments)
 
     def cdktf(self, command: str, *stacks: str) -> None:
-        """`cdktf deploy` or `destroy`, with a synthesis, without a question."""
+        """Run `cdktf deploy` or `destroy`, with a synthesis and without a question."""
         flags = ("--auto-approve", "--skip-provider-lock", "--output", str(self._folder / "cdktf.out"))
         done = self.run(str(CDKTF), command, *stacks, *flags)
         assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
@@ -214,7 +214,7 @@ def test_the_page_has_the_steps_that_are_executed_here() -> None:
 
 
 def _with_values(account: Account, side: Side, folder: Path) -> Path:
-    """A copy of the workloads with the values of this account, as a release writes them."""
+    """A copy of the workloads with this account's values, as a release writes them."""
     for part in ("workloads", "dashboards"):
         shutil.copytree(ROOT / "infra" / part, folder / part)
     overlay = folder / "workloads" / "overlays" / side
@@ -242,7 +242,7 @@ def _brokers(account: Account, side: Side) -> str:
 
 
 def _publish_first(live: LiveSide, url: str) -> None:
-    """The samples of the page about the command line, with the destination of this test."""
+    """The samples of the command line's page, with this test's destination."""
     documents = list(yaml.safe_load_all((ROOT / "scripts" / "samples" / "first.yaml").read_text()))
     for each in documents:
         if each["kind"] == "destination":
@@ -256,7 +256,7 @@ def _posted(live: LiveSide) -> bool:
 
 
 def _scored(live: LiveSide) -> bool:
-    """Whether the tenant's card of today has the delivery."""
+    """Whether the tenant's card of today counts the delivery."""
     card = HifiProcess(live.side.root, {}).json("scorecard", "--tenant", "acme")
     assert card["lost"] == 0
     return bool(card["delivered"] >= 1)

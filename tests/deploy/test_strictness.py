@@ -1,4 +1,4 @@
-"""The local AWS refuses what AWS refuses beyond the shape of requests: keys, quotas, permissions, reach."""
+"""The local AWS refuses, like AWS, more than malformed requests: keys, quotas, permissions, reach."""
 
 import json
 from collections.abc import Iterator

@@ -11,7 +11,7 @@ import jsonschema
 
 KEPT: Final = Path(__file__).parents[2] / "docs" / "openapi" / "management.json"
 _PASSED_ON: Final = "/meter/"
-"""What observe answers: its own tests compare that, and here it is scripted."""
+"""Paths that pass on observe's answers: these are scripted here, and observe's own tests check them."""
 
 
 class Description:

@@ -1,9 +1,8 @@
-"""`hifi` as a user runs it, with its output captured: in this process, or as a process of its own.
+"""Runs `hifi` as a user does, with its output captured: in this process, or in a separate one.
 
-The rule: `Hifi` wherever a test looks at a command's answer, because to start Python and to import a command
-costs far more than most commands do. `HifiProcess` where the process matters: signals, a terminal, output
-while it runs, several at once, permissions, what a library in C writes; and once for each panel of the help
-page: the commands are otherwise the same functions.
+Use `Hifi` wherever a test checks a command's answer: starting Python and importing a command cost far more
+than most commands. Use `HifiProcess` where the process matters: signals, a terminal, output while it runs,
+several at once, permissions, output of a C library. Also use it once for each panel of the help page.
 """
 
 import io

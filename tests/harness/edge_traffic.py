@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 _EVERY_SECONDS: Final = 0.1
 _MOST_SECONDS: Final = 1_500
-"""As long as a release may take: a side that is parked is started first."""
+"""Most seconds of a release, which first starts a parked side."""
 
 
 class EdgeTraffic:
@@ -23,7 +23,7 @@ class EdgeTraffic:
         self._traffic = LocalTraffic(twins)
 
     def requests(self) -> Mapping[str, int]:
-        """By side, the customers' requests that it was given since HAProxy started."""
+        """Customers' requests that each side was sent since HAProxy started."""
         return {each.side: each.requests for each in self._traffic.servers()}
 
     def seconds_until_all(self, side: str, command: Callable[[], T]) -> tuple[T, float]:

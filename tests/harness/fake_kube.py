@@ -10,21 +10,21 @@ from pipelines.control.backends.aws.workloads import NAME, OURS, PAUSED
 from pipelines.control.deploy.backend import BackendError
 
 _TARGETS: Final = {"ScaledObject": "scaleTargetRef", "TargetGroupBinding": "targetGroupARN"}
-"""By kind, the field of `spec` that names what only one of the kind may lead to."""
+"""The field of `spec` that names the target, by kind; a target may have only one of each kind."""
 
 
 class FakeKube(KubeApi):
-    """As much of it as `SideCode` asks; what is scaled has its pods at once."""
+    """The part of the Kubernetes API that `SideCode` uses; scaled workloads have their pods at once."""
 
     def __init__(self, *names: str, scaled: Iterable[str] = ()) -> None:
         """Workloads by their names; ScaledObjects of those that are `scaled`."""
         self.objects: dict[str, Manifest] = {}
-        """By their paths."""
+        """Manifests by path."""
 
         self.pods: list[str] = []
         self._ended: dict[str, Manifest] = {}
         self.answers: dict[str, bytes] = {}
-        """By `name/path`, what a pod answers."""
+        """Answers of pods, by `name/path`."""
 
         self.asked: Sequence[str] = ()
         for each in (*map(deployment, names), *(scaler(name, name) for name in scaled)):
@@ -118,7 +118,7 @@ class FakeKube(KubeApi):
         return [_seen(each) for path, each in self.objects.items() if path.rsplit("/", 2)[1] == kind]
 
     def _admit(self, path: str, manifest: Manifest) -> None:
-        """As the webhooks of KEDA and of AWS's load balancer controller do: a target has one of a kind."""
+        """Refuse a second object of a kind for one target, like the webhooks of KEDA and AWS's controller."""
         kind, field = manifest["kind"], _TARGETS[manifest["kind"]]
         others = {at: each for at, each in self.objects.items() if each["kind"] == kind and at != path}
         for at, each in others.items():
@@ -156,7 +156,7 @@ def _name(manifest: Manifest) -> str:
 
 
 def _seen(manifest: Manifest) -> Manifest:
-    """With the status of a workload that has its pods ready."""
+    """Add the status of a workload with all pods ready."""
     counts = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas"), manifest["spec"].get("replicas"))
     status = {"observedGeneration": 1, **counts, **manifest.get("status", {})}
     return manifest | {"metadata": manifest["metadata"] | {"generation": 1}, "status": status}

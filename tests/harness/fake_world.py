@@ -73,7 +73,7 @@ class FakeSide(Struct, kw_only=True):
     """Records before this one are marked as replayed."""
 
     processed: list[tuple[float, float, str, bool]] = []
-    """From, to, by which version, marked as replayed."""
+    """Ranges of records: from, to, the version that processed them, whether marked as replayed."""
 
     proof: int = 0
     overdue: int = 0
@@ -109,7 +109,7 @@ class World(Struct, kw_only=True):
     """Since when which weights, epoch milliseconds."""
 
     cached_ms: int = 0
-    """For so long clients go on as they did before the weights were changed: names are cached."""
+    """How long clients keep the old weights after a change, as they cache names."""
 
     pinned: dict[str, str] = field(default_factory=dict)
     gone: list[str] = field(default_factory=list)
@@ -128,12 +128,12 @@ def new_world() -> World:
 
 
 def sent_to(world: World, at_ms: int) -> dict[str, int]:
-    """By side, the share of all events that clients send to it at a moment, percent."""
+    """Percentage of all events that clients send to each side at a moment."""
     return shares_at(world, at_ms - world.cached_ms)
 
 
 def shares_at(world: World, at_ms: int) -> dict[str, int]:
-    """By side, its share of all events by the weights of a moment, percent."""
+    """Percentage of all events that the weights of a moment give to each side."""
     known = {LIGHT: 100, DARK: 0}
     for since_ms, shares in world.since:
         if since_ms <= at_ms:

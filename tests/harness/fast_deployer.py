@@ -1,8 +1,12 @@
-"""A deployer over a fake place in a file, with a clock that runs fast, for a process of its own.
+"""A deployer over a fake place in a file, with a fast clock, to run in a separate process.
 
-Environment variables beside the deployer's settings: FAKE_PLACE names the file; FAKE_SPEED is how many times
-faster than real time the clock of releases runs, FAKE_START when both agreed; weights are not set until the
-file FAKE_GO exists; the process is held in the first step that is not in FAKE_PASSED, and FAKE_HELD names it.
+Environment variables besides the deployer's settings:
+
+- FAKE_PLACE: the file.
+- FAKE_SPEED, FAKE_START: how much faster than real time the clock of releases runs, and when both agreed.
+- FAKE_GO: a file; no weights are set until it exists.
+- FAKE_PASSED, FAKE_HELD: the process is held in the first step that is not in FAKE_PASSED, and writes the
+  step's name to the file FAKE_HELD.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Whether a lease is kept while its holder works."""
+"""Asserts that a lease is kept while its holder works."""
 
 from typing import Any
 

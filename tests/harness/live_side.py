@@ -17,7 +17,7 @@ from scripts.local.ports import free_base
 from scripts.local.process_marks import kill
 from scripts.local.processes.supervisor import Supervisor
 from scripts.local.side import Side
-from tests.harness.command_line import HIFI
+from tests.harness.command_line import HIFI, Hifi
 from tests.harness.live_processes import LiveProcesses
 
 UP_SECONDS = 900
@@ -78,13 +78,7 @@ class LiveSide(LiveProcesses):
         """Publish documents by `hifi apply`."""
         path = self.side.root.with_name(self.side.root.name + ".yaml")
         path.write_text(yaml.safe_dump_all(documents))
-        done = subprocess.run(
-            [*HIFI, "apply", str(path), "--data", str(self.side.root)],
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
+        done = Hifi(self.side.root, {}).run("apply", str(path))
         assert done.returncode == 0, done.stdout + done.stderr
 
     def post(self, key: str, body: bytes, content_type: str) -> bool:

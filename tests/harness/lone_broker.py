@@ -18,7 +18,7 @@ from shared.contracts.topics import TopicSpec
 from shared.kafka.admin import admin_client, wait_for_brokers
 
 QUICK_TO_COMPILE = "-XX:TieredStopAtLevel=1"
-"""Of a JVM that lives for minutes and is mostly idle: three brokers start, and idle, on half of the CPU."""
+"""JVM flag for short-lived, mostly idle brokers: three of them start, and idle, on half of the CPU."""
 
 
 def single_copies(side: Side) -> dict[str, str]:

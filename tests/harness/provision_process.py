@@ -11,7 +11,7 @@ from tests.harness.service_process import ServiceProcess, hifi_settings
 from tests.harness.waiting import eventually
 
 START_SECONDS = 120
-"""In which it is ready on a busy machine."""
+"""Most seconds until it is ready on a busy machine."""
 
 
 class ProvisionProcess(ServiceProcess):

@@ -32,13 +32,13 @@ class ScriptedObserve:
         """Called at each request for a pipe."""
 
         self.replies: Mapping[str, object] = {}
-        """By the pattern of a path; a path that fits none is said again."""
+        """Replies by the pattern of a path; a path that matches none is echoed."""
 
         self.reasons: list[str] = []
         self.silent = False
 
     def say(self, events: int, good: int | None = None, dead: int = 0) -> None:
-        """From now on."""
+        """Answer these figures from now on."""
         found = Figures(events, events if good is None else good, dead)
         self.figures = lambda: found
 

@@ -58,7 +58,7 @@ class Server:
         self.heads: list[bytes] = []
         self.connections = 0
         self.open = 0
-        """Of the connections so far, those that have not ended."""
+        """Connections that have not ended."""
         self._server = loop.run(asyncio.start_server(self.serve, "127.0.0.1", 0))
         self.port = int(self._server.sockets[0].getsockname()[1])
 

@@ -179,3 +179,8 @@ def stop_all(processes: Iterable[ServiceProcess]) -> None:
         if process.process.poll() is None:
             process.stop()
         process.kill()
+
+
+def counts_lines() -> bool:
+    """Whether coverage.py counts the lines of processes, for which they have to stop in good order."""
+    return _COUNTS_LINES in os.environ

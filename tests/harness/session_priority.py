@@ -10,7 +10,7 @@ _GROUPS: Final = Path("/proc/self/cgroup")
 
 
 def priority(leader: int) -> int:
-    """Of all processes of the session that a process leads, against other sessions', as nice(1) counts."""
+    """The nice value of a leader's whole session against other sessions."""
     return int(Path(f"/proc/{leader}/autogroup").read_text().split()[-1])
 
 

@@ -11,10 +11,10 @@ from shared.dynamodb.release_store import ReleaseStore
 
 
 class StepBarrier:
-    """Holds this process for good at the first step that it is not to pass.
+    """Holds this process for good at the first step that it must not pass.
 
-    That is when the step has changed something on a side for the first time, or before the first write of
-    one that changes nothing: no process will find written down that it was done.
+    It holds after the step's first change on a side, or before its first write if it changes nothing. So no
+    process finds a record that the step was done.
     """
 
     def __init__(self, held: Path, passed: Collection[Step]) -> None:

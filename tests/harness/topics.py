@@ -51,7 +51,7 @@ class Topics:
         assert self._producer.flush(120) == 0
 
     def retained(self, topic: Topic) -> Mapping[int, RetainedOffsets]:
-        """By partition, the offsets that a topic holds: they begin after what earlier tests deleted."""
+        """Offsets that a topic retains, by partition: they begin after what earlier tests deleted."""
         consumer = Consumer(reader_config(self.bootstrap, "test"))
         try:
             partitions = consumer.list_topics(topic, timeout=60).topics[topic].partitions

@@ -1,4 +1,4 @@
-"""How many ports twins need, for tests that start some on free ones."""
+"""The number of ports that twins need, for tests that start some on free ones."""
 
 from pathlib import Path
 from typing import Final

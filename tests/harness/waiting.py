@@ -15,8 +15,8 @@ def eventually(
 ) -> Any:
     """The first truthy result of `check`; the test fails with `what` if there is none in time.
 
-    It is checked every so many seconds. Without them the pause is a tenth of the time waited so far: a check
-    costs the processes that it asks about, and what takes long is not to take longer for being watched.
+    It is checked `every` so many seconds. Without that the pause is a tenth of the time waited so far: a
+    check costs CPU of the processes under test, and must not slow down what takes long anyway.
     """
     began = time.monotonic()
     while not (found := check()):

@@ -1,4 +1,4 @@
-"""One whole side for all integration tests of a run."""
+"""One whole side for all integration tests of a run, and the work that goes on there meanwhile."""
 
 import sys
 from collections.abc import Iterator
@@ -12,9 +12,16 @@ from tests.harness.span_receiver import SpanReceiver, listening
 from tests.harness.waiting import free_port
 from tests.integration.counted_load import CountedLoad, counted_load
 from tests.integration.held_event import HeldEvent, held_event
+from tests.integration.traced_events import TracedEvents, sent_events
 
 NO_PROXY_THERE: Final = "http://127.0.0.1:9"
-"""A side asks its own parts directly; through this proxy nothing would be reached."""
+"""A side calls its own parts directly; through this proxy nothing could be reached."""
+
+SOON_READY: Final = ("--warm-up", "5")
+"""For `make test`, where no test measures a side that has just started."""
+
+LOOKS_OFTEN: Final = {"HIFI_LOOK_SECONDS": "1"}
+"""For `make test`, where observe has few events to read."""
 
 
 @pytest.fixture(scope="session")
@@ -26,12 +33,16 @@ def spans() -> Iterator[SpanReceiver]:
 
 
 @pytest.fixture(scope="session")
-def live(tmp_path_factory: pytest.TempPathFactory, spans: SpanReceiver) -> Iterator[LiveSide]:
-    """A side started by `hifi up`, whose proxy does not exist; SIGTERM at the end must leave no process."""
-    endpoint = f"http://127.0.0.1:{spans.port}"
-    side = LiveSide.fresh(
-        tmp_path_factory.mktemp("side"), HIFI_OTLP_ENDPOINT=endpoint, HTTP_PROXY=NO_PROXY_THERE
-    )
+def live(
+    tmp_path_factory: pytest.TempPathFactory, spans: SpanReceiver, pytestconfig: pytest.Config
+) -> Iterator[LiveSide]:
+    """A side started by `hifi up` with a missing proxy; SIGTERM at the end must leave no process."""
+    environment = {"HIFI_OTLP_ENDPOINT": f"http://127.0.0.1:{spans.port}", "HTTP_PROXY": NO_PROXY_THERE}
+    folder = tmp_path_factory.mktemp("side")
+    if pytestconfig.getoption("--tier") == "test":
+        side = LiveSide.fresh(folder, *SOON_READY, **environment, **LOOKS_OFTEN)
+    else:
+        side = LiveSide.fresh(folder, **environment)
     try:
         side.up()
         yield side
@@ -49,12 +60,18 @@ def meter(live: LiveSide) -> Meter:
 
 @pytest.fixture(scope="session")
 def held(live: LiveSide) -> Iterator[HeldEvent]:
-    """An event that waits for its second attempt since a test first asked for it."""
+    """An event that has waited for its second attempt since a test first requested it."""
     with held_event(live) as found:
         yield found
 
 
 @pytest.fixture(scope="session")
 def counted(live: LiveSide, tmp_path_factory: pytest.TempPathFactory) -> CountedLoad:
-    """A load that arrived when a test first asked for it, after the side was killed and started."""
-    return counted_load(live, tmp_path_factory.mktemp("counted"), rate=100, seconds=10)
+    """A load that arrived when a test first requested it, after the side was killed and started."""
+    return counted_load(live, tmp_path_factory.mktemp("counted"), rate=100, seconds=5)
+
+
+@pytest.fixture(scope="session")
+def traced(live: LiveSide) -> TracedEvents:
+    """Events that arrived when a test first requested them; their spans take some seconds longer."""
+    return sent_events(live)

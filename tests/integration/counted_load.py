@@ -1,4 +1,4 @@
-"""A load of which each event is counted where it arrives; its minutes are judged while other tests run."""
+"""A load with each event counted at arrival; its minutes are judged while other tests run."""
 
 import time
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from tests.integration.tenant import key_of, minute_now, opened
 
 @dataclass(frozen=True)
 class CountedLoad:
-    """The events that were sent, and those that arrived."""
+    """The events sent, and those that arrived."""
 
     tenant: str
     sent: frozenset[str]
@@ -25,11 +25,11 @@ class CountedLoad:
 
     first_minute: int
     last_minute: int
-    """Epoch minutes, both included, in which all of it was sent."""
+    """Epoch minutes, both included, in which the load was sent."""
 
 
 def counted_load(live: LiveSide, folder: Path, rate: int, seconds: float) -> CountedLoad:
-    """Send so many events a second for some seconds, and wait until all have arrived."""
+    """Send events at a rate for some seconds, and wait until all have arrived."""
     tenant, acked, received = f"agreed-{rate}", folder / "acked.tsv", folder / "received.tsv"
     with running(Receiver(out=received)) as receiver:
         opened(live, tenant, receiver)

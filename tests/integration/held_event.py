@@ -1,4 +1,4 @@
-"""An event for a destination that was down: it waits for its second attempt, while other tests run."""
+"""An event for an unavailable destination: it waits for its second attempt while other tests run."""
 
 import json
 import urllib.error
@@ -22,23 +22,23 @@ BEFORE, HELD = "before", "held"
 
 @dataclass(frozen=True)
 class HeldEvent:
-    """The event, as far as it is."""
+    """The event's present state."""
 
     bootstrap: str
     destination: PathCounts
-    """The arrivals at its destination, which takes events again since the first attempt."""
+    """The arrivals at its destination, which accepts events again since the first attempt."""
 
     visible: set[str]
-    """The events that waited after the first attempt, as a user sees them."""
+    """The events that waited after the first attempt, as shown to a user."""
 
     def receipts(self) -> list[Receipt]:
-        """First to last."""
+        """The receipts in order."""
         return _receipts(self.bootstrap)
 
 
 @contextmanager
 def held_event(live: LiveSide) -> Iterator[HeldEvent]:
-    """Let the first attempt fail, and the second succeed."""
+    """Let the first attempt fail and the second one succeed."""
     both = {"name": NAME, "tenant": NAME}
     with running(Receiver()) as receiver:
         live.apply(

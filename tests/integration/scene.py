@@ -1,4 +1,4 @@
-"""A load from collect to one destination, while something happens to the side in the middle of it."""
+"""A load from collect to one destination, with an incident on the side in its middle."""
 
 import time
 import urllib.error
@@ -38,7 +38,7 @@ class Scene:
     """A load from collect to one destination, recorded at both ends."""
 
     def __init__(self, live: LiveSide, end: End, folder: Path, rate: int = RATE) -> None:
-        """`rate` in events a second."""
+        """`rate`: events per second."""
         self.live, self._rate = live, rate
         self.acked_file = folder / "acked.tsv"
         self._end = end
@@ -51,12 +51,17 @@ class Scene:
         """Ids that arrived since the scenario started; the receiver's file lags a little."""
         return [row for row in read_received(self._end.file) if row.received_ms >= self._began_ms]
 
-    def run(self, inject: Callable[[], None]) -> DeliveryCheck:
-        """Send a load, cause the fault, send more, until every acknowledged event arrived or is visible."""
+    def run(
+        self, inject: Callable[[], None], before: float = BEFORE_SECONDS, after: float = AFTER_SECONDS
+    ) -> DeliveryCheck:
+        """Send a load, cause the fault, send more, until every acknowledged event arrived or is visible.
+
+        Before and after the fault the scene waits for as many arrivals as are sent in the given seconds.
+        """
         with sending(self.live.url, key=KEY, rate=self._rate, batch=BATCH, acked=self.acked_file):
-            self.flows(BEFORE_SECONDS)
+            self.flows(before)
             inject()
-            self.flows(AFTER_SECONDS)
+            self.flows(after)
         seen = self._end.tally.seen
         try:
             eventually(
@@ -76,14 +81,14 @@ class Scene:
         return visible_in("faults", visible_ids(self.live.bootstrap))
 
     def flows(self, seconds: float) -> None:
-        """Wait until as many further events arrived as are sent in `seconds`."""
+        """Wait for as many further arrivals as are sent in `seconds`."""
         goal = self._end.tally.distinct + seconds * self._rate
         eventually(lambda: self._end.tally.distinct >= goal, RECOVER_SECONDS, "events flow", every=0.1)
 
 
 @contextmanager
 def end_with_a_pipe(live: LiveSide, file: Path) -> Iterator[End]:
-    """A destination with a pipe in force; `file` gets what arrives."""
+    """A destination with a pipe in force; received events go to `file`."""
     found = End(file)
     with running(found.receiver) as receiver:
         live.apply(

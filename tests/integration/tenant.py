@@ -1,4 +1,4 @@
-"""A tenant with one source, pipe and destination, and its minutes as the meter judges them."""
+"""A tenant with one source, pipe and destination, and the meter's verdicts on its minutes."""
 
 import time
 
@@ -36,7 +36,7 @@ def opened(live: LiveSide, name: str, receiver: Receiver) -> None:
 
 
 def judged(meter: Meter, tenant: str, since: int, until: int) -> list[MinuteCard]:
-    """The tenant's minutes, once each that has events is settled."""
+    """The tenant's minutes, once each minute with events is settled."""
 
     def settled() -> list[MinuteCard]:
         cards = [card for card in meter.minutes(tenant, since, until) if card.collected]

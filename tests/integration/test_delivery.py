@@ -33,12 +33,12 @@ def test_a_destination_that_was_down_gets_everything_and_the_others_notice_nothi
     before, down = found.lags["before"], found.lags["down"]
     assert before is not None
     assert down is not None
-    # Medians: another side may start meanwhile and raise p95 by seconds; `hifi trial outage` measures p95.
+    # Medians: another side may start meanwhile and add seconds to p95; `hifi trial outage` measures p95.
     assert down.p50 <= 1.5 * before.p50 + 250, f"p50 {before.p50:.0f} ms before, {down.p50:.0f} ms while down"
 
 
 def hifi(live: LiveSide, *arguments: str) -> Any:
-    """The command's JSON."""
+    """The command's JSON output."""
     return HifiProcess(live.side.root, {}).json(*arguments)
 
 

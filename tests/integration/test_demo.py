@@ -1,4 +1,4 @@
-"""`hifi demo` on a running side: it proves delivery, with generated events and with a user's own."""
+"""`hifi demo` on a running side proves delivery, with generated and with a user's own events."""
 
 import subprocess
 from pathlib import Path

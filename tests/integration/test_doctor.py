@@ -1,4 +1,4 @@
-"""`hifi doctor` on a side with a driver that hangs."""
+"""`hifi doctor` on a side with a hanging driver."""
 
 import os
 import re
@@ -36,7 +36,7 @@ def test_a_driver_whose_jvm_is_suspended_is_found_and_the_fix_brings_another_one
 
 
 def _batches(live: LiveSide) -> Check:
-    """That there is none is a failure too: then no driver is ready."""
+    """The check of batches. Its absence is a failure too: then no driver is ready."""
     found = (check for check in health(live.side) if check.name == "batches")
     return next(found, Check(name="batches", found="no driver is ready", fix="wait"))
 

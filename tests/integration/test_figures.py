@@ -1,4 +1,4 @@
-"""A load is sent and arrives; what the meter says of it is in test_what_was_counted.py."""
+"""A load is sent and arrives; test_what_was_counted.py compares the meter's figures."""
 
 from tests.integration.counted_load import CountedLoad
 

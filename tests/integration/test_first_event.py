@@ -1,4 +1,4 @@
-"""README's first event, as its reader does it: its own commands, on a fresh clone with an empty home."""
+"""README's first event, with its own commands, on a fresh clone with an empty home."""
 
 import os
 import re
@@ -37,7 +37,7 @@ class Reader:
         sample.write_text(self._moved(sample.read_text()))
 
     def commands(self) -> list[str]:
-        """Of the README's section: each without its comment, a continued one in one piece."""
+        """The commands of README's section: without comments, continued lines joined."""
         section = (self.clone / "README.md").read_text().split("## Your first event")[1]
         block = re.search(r"```\n(.*?)```", section, re.DOTALL)
         assert block, "README has no commands for the first event"
@@ -46,7 +46,7 @@ class Reader:
         return [line.replace("hifi up", "hifi up --port 8080") for line in found]
 
     def run(self, command: str) -> str:
-        """A command that ends; gives its output."""
+        """Run a command to its end; returns its output."""
         process = self._start(command, subprocess.PIPE)
         output, _ = process.communicate(timeout=WITHIN_SECONDS)
         assert process.returncode == 0, output.decode()
@@ -54,7 +54,7 @@ class Reader:
 
     @contextmanager
     def terminal(self, command: str) -> Iterator[Path]:
-        """A command that goes on in a terminal of its own, with its output in the file."""
+        """Start a command that continues in its own terminal, with its output in the file."""
         log = self._home / f"{command.split()[1]}.log"
         with log.open("wb") as output:
             process = self._start(command, output)

@@ -16,7 +16,7 @@ from tests.harness.waiting import eventually
 from tests.unit.scripts.dashboard.test_dashboard import COUNTER_OR_HISTOGRAM, asked, expressions
 
 START_SECONDS = 180
-"""The side is ready before its canary is."""
+"""Seconds; the side is ready before its canary."""
 
 CANARY_PIPES = {f"canary-{kind}" for kind in ("plain", "pattern", "masks", "transform", "sample")}
 
@@ -31,7 +31,7 @@ def targets(live: LiveSide) -> dict[str, str]:
 
 
 def exposed_at(target: str) -> list[Metric]:
-    """The metrics of a process; empty while it starts."""
+    """The metrics of a process; empty during its start."""
     try:
         with urllib.request.urlopen(f"http://{target}/metrics", timeout=60) as reply:
             return list(text_string_to_metric_families(reply.read().decode()))
@@ -62,7 +62,7 @@ def test_every_chart_finds_its_metrics_at_the_processes(live: LiveSide) -> None:
         assert exposed >= set(map(str, ProcessMetric)), name
         assert any(each.endswith("_ready") for each in exposed), name
     wanted = {COUNTER_OR_HISTOGRAM.sub("", name) for text in expressions() for name in asked(text)}
-    # A side by itself has no deployer: tests of its metrics are in tests/unit/pipelines/control/deploy.
+    # A single side has no deployer: its metrics are tested in tests/unit/pipelines/control/deploy.
     assert wanted - set(map(str, DeployMetric)) <= set().union(*there.values())
 
 

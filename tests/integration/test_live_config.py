@@ -1,6 +1,6 @@
-"""Configuration changes on a running chain: soon in force, without a gap in delivery.
+"""Configuration changes on a running chain take effect soon, without a gap in delivery.
 
-How soon is measured by the part `in-force` of the proof.
+The part `in-force` of the proof measures how soon.
 """
 
 import json
@@ -45,7 +45,7 @@ def pipe_documents(name: str, receiver: Receiver, pipe: str) -> list[dict[str, o
 
 
 class ApiTenant:
-    """A tenant with the same document names as every other one, made through the management API."""
+    """A tenant with the same document names as every other one, created through the management API."""
 
     def __init__(self, live: LiveSide, name: str) -> None:
         self.name, self._live = f"{name}-{uuid4().hex[:8]}", live
@@ -110,7 +110,7 @@ def test_two_tenants_with_the_same_names_and_event_ids_have_their_own_of_everyth
 
 
 def datas(body: bytes) -> list[dict[str, str]]:
-    """The data of the events in a request."""
+    """The data of a request's events."""
     return [event["data"] for event in json.loads(body)]
 
 
@@ -132,7 +132,7 @@ def test_a_new_pipe_delivers_and_the_old_one_has_no_gap(live: LiveSide, tmp_path
 
 
 def since(start: int, acked: Path) -> set[str]:
-    """The acknowledged ids after the one with the counter `start`."""
+    """The acknowledged ids from the counter `start` on."""
     return {row.event_id for row in read_acked(acked) if counter(row.event_id) > start}
 
 

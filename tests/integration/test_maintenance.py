@@ -1,4 +1,4 @@
-"""Brokers of the only side are restarted one by one while it serves, as for a patch without a second side."""
+"""A single side's brokers are restarted one by one while it serves, as for a patch without a second side."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ STEADY_EVENTS = 20 * RATE
 def test_a_patch_of_the_only_sides_brokers_loses_nothing(
     live: LiveSide, meter: Meter, tmp_path: Path
 ) -> None:
-    """The cost of the patch is in the test's output."""
+    """The test's output shows the cost of the patch."""
     name, acked = "only-patch", tmp_path / "acked.tsv"
     with running(Receiver()) as receiver:
         opened(live, name, receiver)

@@ -1,4 +1,4 @@
-"""Masks and a transform through the whole side: the destination receives what the customer configured."""
+"""Masks and a transform through the whole side: the destination gets data as the customer configured."""
 
 import json
 from collections.abc import Mapping
@@ -50,7 +50,7 @@ def post(live: LiveSide, tenant: str) -> bool:
 
 
 def written(live: LiveSide, topic: str, pipe: str) -> list[bytes]:
-    """The headers and values of a topic's records of one pipe, as bytes."""
+    """Headers and values of a topic's records of one pipe, as bytes."""
     consumer = Consumer(
         {"bootstrap.servers": live.bootstrap, "group.id": uuid4().hex, "enable.auto.commit": False}
     )

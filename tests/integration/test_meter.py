@@ -1,4 +1,4 @@
-"""The meter of a whole side: late and skewed events, those that wait, and a meter that was down."""
+"""The meter of a whole side: late and skewed events, waiting events, and an outage of the meter."""
 
 import json
 import time
@@ -44,7 +44,7 @@ def send_at(live: LiveSide, name: str, event_id: str, time_ms: int) -> None:
 def test_late_and_skewed_events_count_in_the_minute_and_class_that_the_rule_says(
     live: LiveSide, meter: Meter
 ) -> None:
-    """The event time's minute if within 5 minutes before and 30 s after receipt; else that of receipt."""
+    """The event time's minute if within 5 minutes before and 30 s after receipt; else the receipt's."""
     name = "skewed"
     offsets = {
         "hours-ago": (-5 * HOUR_MS, True),
@@ -117,7 +117,7 @@ def waiting(meter: Meter, name: str, since: int) -> int:
 
 
 def says_behind(meter: Meter) -> bool:
-    """False also while it does not answer."""
+    """Whether it reports that it is behind; false also while it does not answer."""
     try:
         return meter.now().behind
     except OSError:

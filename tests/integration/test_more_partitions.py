@@ -1,4 +1,4 @@
-"""A side starts with more partitions than it had: what waits in the old ones arrives, and what comes then."""
+"""A side starts with more partitions than before: waiting events in the old ones and new events arrive."""
 
 import sys
 from pathlib import Path
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.proof
 PARTITIONS: Final = 4
 RATE: Final = 100
 WAITING: Final = 500
-"""Events that are in the old partitions, and read by no node, when the side stops."""
+"""Events that are in the old partitions, unread by any node, when the side stops."""
 
 
 def test_a_side_that_starts_with_more_partitions_loses_nothing_and_its_meter_counts_each_event(
@@ -60,5 +60,5 @@ def test_a_side_that_starts_with_more_partitions_loses_nothing_and_its_meter_cou
 
 
 def _partitions(topics: Topics, topic: Topic) -> set[int | None]:
-    """Those that have records."""
+    """The partitions with records."""
     return {record.partition() for record in topics.all_of(topic)}

@@ -1,4 +1,4 @@
-"""A whole side with a warm-up that fails after it was open."""
+"""A whole side with a warm-up that fails after the side has opened."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Real webhook payloads through the whole chain: routed by content, and unchanged in every byte."""
+"""Real webhook payloads through the whole chain: routed by content, unchanged in every byte."""
 
 import gzip
 import json
@@ -84,7 +84,7 @@ def captured(live: LiveSide) -> Iterator[Captured]:
 
 
 def _wait_until_live(live: LiveSide, caught: Captured) -> None:
-    """Send a probe until it arrives: key and pipes need a few seconds to be in force."""
+    """Send probes until one arrives: key and pipes take effect after a few seconds."""
 
     def probe() -> bool:
         try:

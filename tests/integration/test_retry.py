@@ -1,4 +1,4 @@
-"""A destination that is down at first: its event waits, and a user sees it."""
+"""A destination that is down at first: its event waits, visible to a user."""
 
 from tests.integration.held_event import BEFORE, HELD, HeldEvent
 

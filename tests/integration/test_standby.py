@@ -1,4 +1,4 @@
-"""A side with two Spark drivers: one works, the other takes over, and never do both work."""
+"""A side with two Spark drivers: one works, the other takes over, and both never work together."""
 
 import json
 import subprocess

@@ -20,7 +20,7 @@ __all__ = ["artefacts", "chromium", "open_page", "other_origins"]
 
 IN_FORCE_SECONDS = 40
 ALARM_SECONDS = 120
-"""The meter counts the dead letter, and observe looks at it: some seconds, on a busy machine more."""
+"""Seconds until the meter counts the dead letter and observe sees it, on a busy machine."""
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def server() -> Iterator[Server]:
 
 @dataclass
 class Story:
-    """One customer's browser, with a picture of each step."""
+    """One customer's browser, with a screenshot of each step."""
 
     page: Page
     console: str
@@ -52,7 +52,7 @@ class Story:
         self.page.screenshot(path=self.folder / f"story-{self.steps:02d}-{name}.png", full_page=True)
 
     def made(self, kind: str, fill: Callable[[], None]) -> None:
-        """Make a document of the tenant's name in its form."""
+        """Fill the form of a document with the tenant's name, and save it."""
         self.page.get_by_role("link", name=f"{kind.capitalize()}s", exact=True).first.click()
         self.page.get_by_role("link", name=f"New {kind}").click()
         field(self.page, "name").fill(self.tenant)
@@ -60,7 +60,7 @@ class Story:
         self.page.get_by_test_id("save").click()
 
     def in_force(self, kind: str) -> None:
-        """Wait until the page of a document says so."""
+        """Wait until the page of a document shows that it is in force."""
 
         def said() -> bool:
             self.go(kind, self.tenant)
@@ -70,7 +70,7 @@ class Story:
 
 
 def send(live: LiveSide, key: str, number: int) -> str:
-    """Send an event with curl, as the README does; gives its id."""
+    """Send an event with curl, as the README does; returns its id."""
     event = {"order": number, "user": {"email": "ann@example.com"}}
     body = {
         "specversion": "1.0",
@@ -95,7 +95,7 @@ def send(live: LiveSide, key: str, number: int) -> str:
 
 
 def makes_a_pipe(story: Story, url: str) -> str:
-    """Make a source, a destination and a pipe; gives the write key."""
+    """Make a source, a destination and a pipe; returns the write key."""
     page, name = story.page, story.tenant
     story.made("source", lambda: None)
     key = page.get_by_test_id("new-key").inner_text()
@@ -114,12 +114,12 @@ def makes_a_pipe(story: Story, url: str) -> str:
 
 
 def fills_the_pipe(story: Story) -> None:
-    """Type a pattern and a mask, and try them before they are saved."""
+    """Type a pattern and a mask, and try them before saving."""
     page = story.page
     for label in ("Source", "Destination"):
         page.get_by_label(label).click()
         page.get_by_role("option", name=story.tenant).click()
-        expect(page.get_by_role("option")).to_have_count(0)  # the list that is closing has the same name
+        expect(page.get_by_role("option")).to_have_count(0)  # the closing list has the same name
     field(page, "match").fill("type: [order.placed]")
     field(page, "masks").fill("- {path: $.data.user.email, action: redact}")
     page.get_by_test_id("try-act").click()
@@ -142,7 +142,7 @@ def sees_an_event_arrive(story: Story, live: LiveSide, server: Server, key: str)
 
 
 def sees_why_another_fails(story: Story, live: LiveSide, server: Server, key: str) -> str:
-    """The endpoint has moved; gives the id of the event that it refused."""
+    """Find out why another event fails: the endpoint has moved; returns the refused event's id."""
     server.answer("/old", reply(404))
     sent = send(live, key, 2)
     eventually(lambda: len(server.bodies) == 2, 60, "the event is refused")

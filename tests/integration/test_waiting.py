@@ -1,6 +1,6 @@
 """A destination that is down at first gets its event at the second attempt, through the whole chain.
 
-The wait began in test_retry.py; what runs in between costs no time.
+test_retry.py began the wait; the tests in between cost no waiting.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ DELAY_SECONDS = RETRY_DELAYS[Topic.RETRY_IN_30S].total_seconds()
 
 
 def headers_in(held: HeldEvent, topic: Topic) -> list[dict[str, Any]]:
-    """Of the event's records in a topic."""
+    """Headers of the event's records in a topic."""
     found: list[dict[str, Any]] = [dict(m.headers() or []) for m in Topics(held.bootstrap).all_of(topic)]
     return [each for each in found if (each[h.PIPE], each[h.CE_ID]) == (NAME.encode(), HELD.encode())]
 

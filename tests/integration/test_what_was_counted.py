@@ -1,4 +1,4 @@
-"""The meter's word of a load that arrived while other tests ran: these have let its minutes settle."""
+"""The meter's figures for a load that arrived while other tests ran; its minutes have settled meanwhile."""
 
 import math
 from collections import defaultdict
@@ -30,7 +30,7 @@ def test_they_agree_at_400_events_a_second_too(live: LiveSide, meter: Meter, tmp
 
 
 def agree(live: LiveSide, meter: Meter, load: CountedLoad) -> None:
-    """The load's cards have what its receipts and its receiver have."""
+    """Check that the load's cards agree with its receipts and its receiver."""
     cards = judged(meter, load.tenant, load.first_minute, load.last_minute)
     events = len(load.sent) + 1  # the probe
     assert sum(card.collected for card in cards) == events, shown(cards)

@@ -1,4 +1,4 @@
-"""Spark's own workers, changed in number and killed under load, like their master and driver: no loss."""
+"""Spark's own workers are added, removed and killed under load, like their master and driver: no loss."""
 
 import json
 import re
@@ -27,7 +27,7 @@ RUN_SECONDS = 1_500
 SCALE_SECONDS = 300
 REGISTERS = "rehearsed: registering with the driver"
 BACK_SECONDS = 240
-"""For a worker that was killed: its executor rehearses before it takes tasks."""
+"""Seconds until a killed worker is back: its executor rehearses before it takes tasks."""
 
 
 @pytest.mark.fault
@@ -37,7 +37,7 @@ def test_workers_are_added_killed_and_drained_while_a_side_delivers(tmp_path: Pa
     hifi = HifiProcess(live.side.root, {})
 
     def scale(workers: int) -> None:
-        # Without its meter a side is not known to be stable.
+        # Without its meter a side does not count as stable.
         done = hifi.run("scale", "--workers", str(workers), "--force", timeout=SCALE_SECONDS)
         assert done.returncode == 0, done.stdout + done.stderr
         assert running_workers(live.supervisor) == list(WORKERS[:workers])
@@ -78,7 +78,7 @@ def _logged(live: LiveSide, message: str) -> list[dict[str, Any]]:
 
 
 def _drain_while_it_rehearses(live: LiveSide, drain: Callable[[], None]) -> None:
-    """Its executor must end without taking tasks, and is not waited for as if it had some."""
+    """Its executor must end without taking tasks, and draining must not wait for it."""
     registered = len(_logged(live, REGISTERS))
     live.supervisor.start_program(WORKERS[1])
     eventually(lambda: _rehearses(live), BACK_SECONDS, "the executor is started")

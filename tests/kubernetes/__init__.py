@@ -1,1 +1,1 @@
-"""A real Kubernetes control plane for each side, with nodes and pods that only KWOK plays."""
+"""A real Kubernetes control plane for each side; KWOK simulates nodes and pods."""

@@ -34,7 +34,7 @@ _ANSWERS: Final = {REFUSES: Reading(records={"events": 200}, refused={"events": 
 """The answers of versions that do not read everything."""
 
 _PLAYED: Final = "hifi-test/says"
-"""Annotation of a pod that KWOK plays: the termination message of its container."""
+"""Annotation of a pod run by KWOK: the termination message of its container."""
 
 _PREFIX: Final = "hifi-test"
 _CLUSTER: Final = WORKLOADS / "cluster"
@@ -50,14 +50,14 @@ _CUSTOM: Final = (
 
 
 class AwsPlace:
-    """The backend, and the control planes and settings that it works with."""
+    """The backend, with its control planes and settings."""
 
     def __init__(self, backend: AwsBackend, planes: dict[str, ControlPlane], settings: AwsSettings) -> None:
         self.backend, self.planes, self.settings = backend, planes, settings
 
     @contextmanager
     def unreachable(self, side: str) -> Iterator[None]:
-        """Until the block ends, new backends are led to an address where no API of the side answers."""
+        """Until the block ends, new backends get an address at which no API of the side answers."""
         cluster = _clusters()[self.settings.cluster(side)]
         reached, cluster.endpoint = cluster.endpoint, f"https://127.0.0.1:{free_port()}"
         try:
@@ -68,7 +68,7 @@ class AwsPlace:
 
 @contextmanager
 def aws_place(folder: Path, bootstrap: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[AwsPlace]:
-    """Run it until the block ends."""
+    """Run a place until the block ends."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "testing")
     monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
@@ -80,7 +80,7 @@ def aws_place(folder: Path, bootstrap: str, monkeypatch: pytest.MonkeyPatch) -> 
         kafka = {side: _make_kafka(url, f"{_PREFIX}-{side}") for side in SIDES}
         settings = _settings(url, bootstrap, _make_zone(url), kafka)
         planes = {}
-        for side in SIDES:  # one after the other: the ports of the first are taken then
+        for side in SIDES:  # one after the other: the first one's ports are then taken
             plane = planes[side] = ControlPlane(side, folder / side, store, reviews, address)
             ending.enter_context(plane.running())
             _install(plane)
@@ -97,13 +97,13 @@ def aws_place(folder: Path, bootstrap: str, monkeypatch: pytest.MonkeyPatch) -> 
         for side in SIDES:
             code = Pods(planes[side].admin(), Folder(s3, _CHECKPOINTS, side), bootstrap)
             ending.enter_context(answering(code, address, http[side]))
-            if side == DARK:  # alone: both have the same brokers here
+            if side == DARK:  # alone: both sides share the brokers here
                 ending.enter_context(running(code))
         yield AwsPlace(AwsBackend(settings), planes, settings)
 
 
 def _own_address() -> str:
-    """An address of this machine that is not a loopback address: Kubernetes' proxy dials none of those."""
+    """This machine's address beyond loopback: Kubernetes' proxy dials no loopback address."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
         asked.connect(("198.51.100.1", 9))  # sends nothing
         return str(asked.getsockname()[0])
@@ -131,7 +131,7 @@ def _settings(url: str, bootstrap: str, zone: str, kafka: Mapping[str, str]) -> 
 
 
 def _manifests(side: str, version: str, http: int) -> list[Manifest]:
-    """The overlay as a release renders it, with the version's images; observe and canary at a port here."""
+    """The overlay as a release renders it, with the version's images; observe and canary listen here."""
     found = render(WORKLOADS / "overlays" / side)
     for each in of_kind(found, *WITH_PODS):
         for container in pod(each)["containers"]:
@@ -145,13 +145,13 @@ def _manifests(side: str, version: str, http: int) -> list[Manifest]:
 
 
 def _group() -> str:
-    """The group of Kubernetes that the deployer is of: it has no rights but those in the manifests."""
+    """The deployer's Kubernetes group, with no rights but those in the manifests."""
     binding = named(render(_CLUSTER), "RoleBinding", "deployer")
     return str(binding["subjects"][0]["name"])
 
 
 def _install(plane: ControlPlane) -> None:
-    """Kinds of a side's add-ons, what a cluster has before its first version, and a volume, as EBS makes."""
+    """Install the add-ons' kinds, the objects before a first version, and a volume as EBS makes one."""
     api = plane.admin()
     for group, version, kind in _CUSTOM:
         api.apply(_definition(group, version, kind))
@@ -194,7 +194,7 @@ def _make_zone(url: str) -> str:
 
 
 def _make_kafka(url: str, name: str) -> str:
-    """An MSK cluster of moto, which has no brokers: those of the test are named by the settings."""
+    """An MSK cluster of moto without brokers: the settings name those of the test."""
     made = client("kafka", url).create_cluster_v2(
         ClusterName=name,
         Provisioned={

@@ -1,4 +1,4 @@
-"""Kubernetes' own API server, controllers and scheduler over etcd; KWOK plays nodes and pods."""
+"""Kubernetes' API server, controllers and scheduler over etcd; KWOK simulates nodes and pods."""
 
 import os
 import shutil
@@ -72,7 +72,7 @@ class ControlPlane:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Run it until the block ends."""
+        """Run the control plane until the block ends."""
         self._write_files()
         with ExitStack() as ending:
             ending.enter_context(_running(self._api_command(), self.folder))

@@ -1,7 +1,7 @@
-"""Stands for the code in a side's pods: while they are there it moves offsets, and answers as they would.
+"""Simulates the code in a side's pods: while these exist it moves offsets and answers for them.
 
-KWOK runs no container. So the chain is a thread that looks which pods are ready, writes Spark's checkpoints
-to S3 and commits the groups on real brokers; observe and canary are one HTTP server.
+KWOK runs no container. So a thread stands for the chain: it looks which pods are ready, writes Spark's
+checkpoints to S3 and commits the groups on real brokers. One HTTP server stands for observe and canary.
 """
 
 import json
@@ -62,7 +62,7 @@ class Pods:
         self._over = threading.Event()
 
     def run(self) -> None:
-        """Until `stop`."""
+        """Run until `stop`."""
         while not self._over.wait(_TURN_SECONDS):
             try:
                 self._turn()
@@ -84,7 +84,7 @@ class Pods:
         return json.dumps({"stable": True}).encode()
 
     def pause(self, seconds: int) -> None:
-        """Let the canary send nothing for a while."""
+        """Let the canary send nothing for some seconds."""
         self._paused_until = time.monotonic() + seconds
 
     def _turn(self) -> None:

@@ -1,4 +1,4 @@
-"""Two sides in AWS keep what the deployer relies on; KWOK plays the pods of real control planes."""
+"""Two sides in AWS behave as the deployer needs; KWOK simulates the pods of real control planes."""
 
 import time
 from collections.abc import Iterator
@@ -69,4 +69,4 @@ def test_a_version_that_refuses_what_the_sides_wrote_is_an_obstacle_before_it_is
 
 
 class TestAwsBackend(BackendConformance):
-    """All of it."""
+    """Runs the suite against two sides in AWS."""

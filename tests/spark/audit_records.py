@@ -111,7 +111,7 @@ def receipt(*ids: str, **changes: object) -> Record:
 
 
 def frame(spark: SparkSession, records: Iterable[Record]) -> DataFrame:
-    """Records as the Kafka source gives them, in one task."""
+    """Records in the Kafka source's form, in one task."""
     found = [
         (
             None,
@@ -161,5 +161,5 @@ def by_stage(ranges: list[Range]) -> dict[Stage, list[Tally]]:
 
 
 def lag(ms: int) -> Histogram:
-    """One lag, as a tally has it."""
+    """One lag in a tally's form."""
     return histogram(np.array([ms]))

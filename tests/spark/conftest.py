@@ -1,4 +1,4 @@
-"""One Spark session for all tests of DataFrame functions, with the flags the nodes run with."""
+"""One Spark session for all tests of DataFrame functions, with the nodes' flags."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,13 +18,13 @@ def spark_settings(tmp_path_factory: pytest.TempPathFactory) -> SparkSettings:
     jars = ensure_jars(print).spark
     return SparkSettings(  # type: ignore[call-arg]  # the rest has defaults
         bootstrap="localhost:1",
-        allow_loopback=True,  # the tests' destinations are on this machine
+        allow_loopback=True,  # the tests' destinations run on this machine
         master="local[16]",
         checkpoints=str(tmp_path_factory.mktemp("checkpoints")),
         jars=jars,
         class_archive=spark_archive(jars).file,
         # Each plan runs once or twice here, too rarely for code compiled by C2. The classes of all the plans
-        # have room from the start: each step by which it grows is a full collection.
+        # have room from the start: each growth would be a full collection.
         java_options="-XX:+UseParallelGC -XX:TieredStopAtLevel=1 -XX:MetaspaceSize=256m "
         "-XX:ReservedCodeCacheSize=128m",
     )
@@ -32,10 +32,10 @@ def spark_settings(tmp_path_factory: pytest.TempPathFactory) -> SparkSettings:
 
 @pytest.fixture(scope="module")
 def given(request: pytest.FixtureRequest) -> dict[str, tuple[Any, ...]]:
-    """By test, what the marks `given` of this module say.
+    """The arguments of this module's marks `given`, by test.
 
-    A module's fixture makes one job of all of it: building and planning a query takes Spark seconds, and one
-    more row nothing.
+    A module's fixture makes one job of all of them: building and planning a query takes Spark seconds, and
+    one more row nothing.
     """
     marks = ((item, item.get_closest_marker("given")) for item in request.session.items)
     return {item.nodeid: mark.args for item, mark in marks if mark and item.path == request.path}

@@ -50,7 +50,7 @@ def by_case(
 ) -> list[list[Row]]:
     """The rows that a node makes of each case's records, with offsets from 0 on; one job for all of them.
 
-    After each case comes a record without anything, which the node puts in quarantine: rows keep their order.
+    After each case comes an empty record, which the node puts in quarantine: rows keep their order.
     """
     rows: list[tuple[Any, ...]] = []
     for number, case in enumerate(cases):
@@ -78,7 +78,7 @@ def one_partition(spark: SparkSession, rows: Iterable[tuple[Any, ...]], schema: 
 
 
 def header_map(row: Row) -> dict[str, Any]:
-    """Headers of a row as text, those without a value left out."""
+    """A row's headers as text, without those that have no value."""
     return {
         h["key"]: bytes(h["value"]).decode("utf-8", "replace")
         for h in row["headers"]

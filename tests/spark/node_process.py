@@ -12,7 +12,7 @@ from tests.harness.service_process import hifi_settings
 def start(
     module: str, bootstrap: str, settings: SparkSettings, checkpoints: Path, log: Path, **more: str
 ) -> "subprocess.Popen[bytes]":
-    """`python -m MODULE` as the leader of a process group; its output is appended to `log`."""
+    """Start `python -m MODULE` as the leader of a process group; its output is appended to `log`."""
     given = {
         "bootstrap": bootstrap,
         "checkpoints": str(checkpoints),
@@ -33,6 +33,6 @@ def start(
 
 
 def kill(process: "subprocess.Popen[bytes]") -> None:
-    """SIGKILL the process group: the JVM and the Python workers as well."""
+    """SIGKILL the process group, with its JVM and Python workers."""
     os.killpg(process.pid, 9)
     process.wait()

@@ -50,7 +50,7 @@ _NUMERIC = _named(
     "numeric",
     st.one_of(
         st.tuples(st.sampled_from(["<", "<=", "=", ">=", ">"]), _BOUNDS).map(list),
-        # 1e22 and a half more are the same double, and no number is between them.
+        # 1e22 and half a step more are the same double, and no number lies between them.
         st.tuples(_BOUNDS.filter(lambda bound: bound < 1e22), st.sampled_from([0.5, 100])).map(
             lambda r: [">", r[0], "<=", r[0] + r[1]]
         ),
@@ -76,7 +76,7 @@ def _data_patterns() -> st.SearchStrategy[dict[str, Any]]:
 
 
 def patterns() -> st.SearchStrategy[dict[str, Any]]:
-    """Over `type` and `data`, with `$or` at any level."""
+    """Patterns over `type` and `data`, with `$or` at any level."""
     plain = st.fixed_dictionaries({}, optional={"type": _ON_TEXT, "data": _data_patterns()})
     return st.one_of(
         plain, st.lists(plain.filter(bool), min_size=1, max_size=2).map(lambda branches: {"$or": branches})
@@ -84,7 +84,7 @@ def patterns() -> st.SearchStrategy[dict[str, Any]]:
 
 
 def events() -> st.SearchStrategy[dict[str, Any]]:
-    """No booleans, empty containers or objects in arrays: see `moto_agrees_with_aws`."""
+    """Events without booleans, empty containers or objects in arrays: see `moto_agrees_with_aws`."""
     leaves = _one_or_list(_SCALARS)
     objects = st.recursive(
         st.dictionaries(_KEYS, leaves, min_size=1, max_size=3),
@@ -95,12 +95,12 @@ def events() -> st.SearchStrategy[dict[str, Any]]:
 
 
 def cases() -> st.SearchStrategy[Case]:
-    """Pairs."""
+    """Pairs of a pattern and an event."""
     return st.tuples(patterns(), events())
 
 
 def drawn(strategy: st.SearchStrategy[T], number: int) -> list[T]:
-    """Examples of a strategy, for one Spark job: as one example, a long list has little variety."""
+    """Examples drawn from a strategy, for one Spark job: as one example, a long list has little variety."""
     found: list[T] = []
 
     @settings(

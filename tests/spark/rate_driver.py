@@ -1,6 +1,6 @@
 """An application with a query that needs no brokers: `python -m tests.spark.rate_driver LOOKS`.
 
-It ends after so many looks without an executor.
+It ends after LOOKS looks without an executor.
 """
 
 import sys

@@ -38,7 +38,7 @@ Ledger = list[list[Range]]
 
 @pytest.fixture(scope="module")
 def ledgers(spark: SparkSession, given: dict[str, tuple[list[Record], ...]]) -> dict[str, Ledger]:
-    """By test."""
+    """The ledgers of each test's records."""
     found = iter(audited(spark, [records for cases in given.values() for records in cases]))
     return {test: [next(found) for _ in cases] for test, cases in given.items()}
 
@@ -203,7 +203,7 @@ _SKEWS = {
     3 * DAY_MS: (1, 250),
     -3 * DAY_MS: (1, 250),
 }
-"""By milliseconds of an event's time after its receipt: how many count as late, and its lag, milliseconds."""
+"""By milliseconds of an event's time after its receipt: the count of late ones, and the lag, milliseconds."""
 
 
 def _skewed(skew_ms: int) -> list[Record]:
@@ -275,7 +275,7 @@ def test_poison_counts_for_the_range_alone(ledger: Ledger) -> None:
 _TEXT = "broken text"
 _NO_UTF8 = b"\xff\xc3("
 _AS_READ = "\ufffd\ufffd("
-"""Of those bytes, as observe reads them: `bytes.decode(errors="replace")`."""
+"""The replaced bytes as observe reads them: `bytes.decode(errors="replace")`."""
 
 
 @pytest.mark.given(

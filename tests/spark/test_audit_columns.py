@@ -1,4 +1,4 @@
-"""Audit's column expressions against the contract's functions."""
+"""Audit's column expressions, compared with the contract's functions."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Ranges of the ledger: the same content however records are batched, and none too large."""
+"""The ledger's ranges have the same content however records are batched, and none is too large."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -30,14 +30,14 @@ from tests.spark.audit_records import (
 
 
 def much() -> list[Record]:
-    """Of so many tenants that one record cannot hold their tallies."""
+    """Records of so many tenants that one ledger record cannot hold their tallies."""
     return [
         event(Topic.EVENTS, f"{n}-{'x' * 90}", hifi_tenant=f"tenant-{n:05}-{'y' * 200}") for n in range(5_000)
     ]
 
 
 def few() -> list[Record]:
-    """One more than a range names one by one, then a receipt."""
+    """One record more than a range names individually, then a receipt."""
     return [event(Topic.EVENTS, f"e{n}") for n in range(FEW + 1)] + [receipt("a", "b")]
 
 
@@ -58,7 +58,7 @@ def mixture() -> list[Record]:
 
 @pytest.fixture(scope="module")
 def tables(spark: SparkSession) -> list[pa.Table]:
-    """The rows of much, few and mixture: a partition each of one job."""
+    """The rows of much, few and mixture, each in a partition of one job."""
     placed = [
         *(replace(record, offset=n) for n, record in enumerate(much())),
         *(replace(record, offset=n, partition=1) for n, record in enumerate(few())),
@@ -143,7 +143,7 @@ def test_any_split_into_batches_and_ranges_merges_to_the_same(mixed: pa.Table, e
 
 
 def assert_same_ranges(mixed: pa.Table, cuts: list[int], most_rows: int, whole: list[Range]) -> None:
-    """Whatever the batches are, the ranges and what they add up to are the same."""
+    """Check that ranges and their sum are the same for all batches."""
     bounds = sorted({0, mixed.num_rows, *(min(cut, mixed.num_rows) for cut in cuts)})
     pieces = [
         batch

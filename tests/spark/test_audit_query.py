@@ -1,4 +1,4 @@
-"""The real query between real brokers: killed, and without its checkpoint, it covers each offset once."""
+"""The real query on real brokers, killed, and without its checkpoint, covers each offset once."""
 
 import shutil
 import subprocess
@@ -21,7 +21,7 @@ from tests.spark.audit_records import collected, event
 from tests.spark.node_process import kill, start
 
 FEW_RECORDS = "400"
-"""Records of a batch: few, so that there are several batches to kill it between."""
+"""Records of a batch: few, so that a kill can hit between several batches."""
 
 
 def start_audit(bootstrap: str, settings: SparkSettings, checkpoints: Path) -> "subprocess.Popen[bytes]":

@@ -1,4 +1,4 @@
-"""Audit writes a trace point for each place of a traced event, and none for other events."""
+"""Audit writes a trace point at each place of a traced event, and none for other events."""
 
 import json
 from typing import Any
@@ -33,7 +33,7 @@ Record = tuple[Topic, bytes | None, Headers]
 
 @pytest.fixture(scope="module")
 def written(spark: SparkSession, given: dict[str, tuple[Record, ...]]) -> dict[str, list[list[TracePoint]]]:
-    """By test, the trace points of each of its records; a record is a partition."""
+    """The trace points of each test's records; a record is a partition."""
     records = [
         (None, value, str(topic), number, 7, None, heads)
         for number, (topic, value, heads) in enumerate(each for test in given.values() for each in test)
@@ -54,7 +54,7 @@ def _of(points: list[TracePoint], partition: int) -> list[TracePoint]:
 def points(
     written: dict[str, list[list[TracePoint]]], request: pytest.FixtureRequest
 ) -> list[list[TracePoint]]:
-    """The trace points of each record that the test is `given`."""
+    """The trace points of each record in the test's mark `given`."""
     return written[request.node.nodeid]
 
 
@@ -105,7 +105,7 @@ def test_collected_events_that_ingest_will_trace_have_trace_points(points: list[
     ),
     (Topic.RETRY_OUT, b"{}", stamped(hifi_pipe="shop", hifi_attempt="2")),
 )
-def test_of_each_record_on_the_way(points: list[list[TracePoint]]) -> None:
+def test_only_readable_records_of_traced_events_have_trace_points(points: list[list[TracePoint]]) -> None:
     after_ingest, untraced, copy, poison, again = points
     assert after_ingest == [seen(Topic.EVENTS, Stage.EVENTS)]
     assert untraced == []
@@ -133,7 +133,9 @@ _RECEIPT = Receipt(
 
 
 @pytest.mark.given((Topic.RECEIPTS, msgspec.json.encode(_RECEIPT), []))
-def test_of_a_receipt_those_that_it_says_are_traced(points: list[list[TracePoint]]) -> None:
+def test_a_receipt_has_trace_points_of_the_events_that_it_marks_as_traced(
+    points: list[list[TracePoint]],
+) -> None:
     answer = seen(
         Topic.RECEIPTS,
         Stage.RETRYING,
@@ -151,5 +153,5 @@ def _with_id(event_id: bytes) -> Headers:
 
 
 @pytest.mark.given((Topic.EVENTS, b"{}", _with_id(b"\xff")))
-def test_of_an_event_with_an_id_that_is_no_utf8(points: list[list[TracePoint]]) -> None:
+def test_an_event_with_an_invalid_utf8_id_has_a_trace_point(points: list[list[TracePoint]]) -> None:
     assert points == [[seen(Topic.EVENTS, Stage.EVENTS, id="\ufffd")]]

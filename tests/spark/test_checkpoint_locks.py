@@ -1,4 +1,4 @@
-"""One driver has a checkpoint; another process waits for it in the kernel, whatever becomes of the first."""
+"""One driver holds a checkpoint's lock; another waits for it in the kernel, whatever happens to the first."""
 
 import signal
 import subprocess

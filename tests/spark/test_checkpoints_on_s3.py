@@ -1,4 +1,4 @@
-"""Checkpoints on S3: every node starts with one, and offsets that S3 does not take end a query."""
+"""Checkpoints on S3: every node starts with one, and offsets that S3 rejects end a query."""
 
 import os
 import subprocess
@@ -24,7 +24,7 @@ _SECONDS = 240
 
 
 def _run(folder: Path, proxy: SlowS3) -> "subprocess.Popen[bytes]":
-    """The twins' way of writing a checkpoint, in a query that would go on for long."""
+    """A query that runs for long, with checkpoints as on the twins."""
     image = lay_out(folder / "image", print)
     configure(image, proxy, {})
     with (folder / "log").open("wb") as output:
@@ -99,7 +99,7 @@ def test_a_node_of_a_twin_starts_and_notes_its_progress(
 
 
 def _written(port: int, query: str) -> bool:
-    """Whether a query has noted where it stands."""
+    """Whether a query has recorded its position."""
     client = boto3.client(
         "s3",
         endpoint_url=f"http://127.0.0.1:{port}",

@@ -1,4 +1,4 @@
-"""A query with records that expired while it stood still goes on with those that are there."""
+"""After records expired during its outage, a query continues with the remaining ones."""
 
 import json
 from pathlib import Path
@@ -53,7 +53,7 @@ def test_where_a_query_goes_on_is_known_though_its_start_failed_after_its_checkp
         send_collected(records, name)
     held = offsets_of_topics(topics, (Topic.COLLECTED,))
     (kept,) = (partition for (_, partition), offsets in held.items() if offsets.end > offsets.first)
-    before = {partition: offsets.end + 99 for (_, partition), offsets in held.items()}  # of a former topic
+    before = {partition: offsets.end + 99 for (_, partition), offsets in held.items()}  # a former topic's
     before[kept] = held[Topic.COLLECTED, kept].end - 1
     write_checkpoint(
         FolderCheckpoints(tmp_path), "ingest", {f"collected/{n}": at for n, at in before.items()}

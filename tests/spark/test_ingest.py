@@ -1,4 +1,4 @@
-"""ingest's DataFrame functions: bytes stay exactly the same, and no input stops it."""
+"""ingest's DataFrame functions leave bytes exactly as they are, and no input stops them."""
 
 import base64
 import json
@@ -40,7 +40,7 @@ def item(data: str | None = None, *, data_base64: str | None = None, **others: s
 
 
 class Parsed(NamedTuple):
-    """Records that were given to ingest, and what became of them."""
+    """Records given to ingest, and its output."""
 
     records: list[Given]
     rows: list[Row]
@@ -60,7 +60,7 @@ def binaries() -> list[bytes]:
 def parsed(
     spark: SparkSession, given: dict[str, tuple[list[Given]]], texts: list[str], binaries: list[bytes]
 ) -> dict[str, Parsed]:
-    """By test."""
+    """The parsed records of each test."""
     written = [item(text) for text in texts]
     written += [item(data_base64=base64.b64encode(data).decode()) for data in binaries]
     poison: list[Given] = [(value, headers(_COPIED)) for value in drawn(_poison(), _DRAWN_POISON)]
@@ -72,7 +72,7 @@ def parsed(
 
 @pytest.fixture
 def rows(parsed: dict[str, Parsed], request: pytest.FixtureRequest) -> list[Row]:
-    """The rows made of the records that the test is `given`."""
+    """The rows made of the records in the test's mark `given`."""
     return parsed[request.node.nodeid].rows
 
 

@@ -1,4 +1,4 @@
-"""ingest and route as running queries on real brokers: bad records do not stop them, changes take effect."""
+"""ingest and route as queries on real brokers: bad records do not stop them, changes take effect."""
 
 import random
 import time
@@ -24,7 +24,7 @@ from tests.spark.events import ATTRIBUTES, STAMPS, event_headers, headers
 _COLLECTED = headers({name: STAMPS[name] for name in (h.TENANT, h.SOURCE, h.RECEIVED)})
 _ONE_PARTITION = b"the same key: the same partition"
 _ALLOWED_SECONDS = 240.0
-"""For two slow cores that other tests share. How soon a pipe takes effect is measured on a whole side."""
+"""Limit for two slow cores that other tests share. Whole sides measure how soon a pipe takes effect."""
 _POISON: list[bytes | None] = [
     None,
     b"",
@@ -49,8 +49,9 @@ def side(
     configured: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[tuple[Topics, list[StreamingQuery]]]:
-    """Topics with one pipe for everything, and both queries running over them, for all tests of this module:
-    each has events of its own."""
+    """Topics with one pipe for everything, and both queries on them, for all tests of this module: each test
+    has its own events.
+    """
     delete_records(configured)
     checkpoints = str(tmp_path_factory.mktemp("checkpoints"))
     settings = spark_settings.model_copy(update={"bootstrap": configured, "checkpoints": checkpoints})
@@ -69,7 +70,7 @@ def text(message: Message, header: str) -> str:
 
 
 def until(condition: Callable[[], bool], seconds: float, queries: list[StreamingQuery]) -> float:
-    """Seconds until it holds; fails at once if a query ends."""
+    """Seconds until a condition holds; fails at once if a query ends."""
     start = time.monotonic()
     while not condition():
         assert all(query.isActive for query in queries), [query.exception() for query in queries]

@@ -1,4 +1,4 @@
-"""The management API's answer about a pipe and an event is what route does with them."""
+"""The management API's answer about a pipe and an event agrees with route."""
 
 import json
 from collections import Counter
@@ -35,7 +35,7 @@ class Case(NamedTuple):
 
 
 def routed(spark: SparkSession, given_cases: list[Case]) -> list[str]:
-    """The topic that each event goes to. Each case is a source with one pipe."""
+    """The topic to which each event goes. Each case is a source with one pipe."""
     rows, records = [], []
     for number, case in enumerate(given_cases):
         source = f"s{number}"
@@ -48,7 +48,7 @@ def routed(spark: SparkSession, given_cases: list[Case]) -> list[str]:
 
 
 def evaluated(case: Case) -> str:
-    """The same, in Python."""
+    """The same result, computed in Python."""
     if bucket(case.id) >= threshold(pipe_of(case, 0), 0):
         return "unmatched"
     values = EventValues({"specversion": "1.0", **ATTRIBUTES, "type": case.kind, "id": case.id}, case.data)
@@ -123,7 +123,7 @@ def _paths(value: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
 
 
 def _aimed(data: str) -> st.SearchStrategy[dict[str, Any]]:
-    """Patterns with a condition on something that the data has, often the value that is there."""
+    """Patterns with a condition on existing data, often with its present value."""
     found = [(path, leaf) for path, leaf in _paths(json.loads(data)) if path] or [(("a",), 5)]
 
     def pattern(chosen: tuple[tuple[tuple[str, ...], Any], list[Any], bool]) -> dict[str, Any]:
@@ -166,12 +166,12 @@ _ASKED: list[dict[str, Any]] = [
 
 
 Routed = list[tuple[Case, str]]
-"""Cases, and where route sends them."""
+"""Cases, and the topics to which route sends them."""
 
 
 @pytest.fixture(scope="module", params=[250, pytest.param(1_000, marks=pytest.mark.proof)])
 def found(spark: SparkSession, request: pytest.FixtureRequest) -> tuple[Routed, Routed]:
-    """Drawn cases, and those that a strict parser would read otherwise."""
+    """Drawn cases, and cases that a strict parser would read differently."""
     anything = drawn(_CASES, request.param)
     odd = [Case(pattern, 100.0, "t", "e", data) for data in _STRICTLY_OTHERWISE for pattern in _ASKED]
     topics = list(zip(anything + odd, routed(spark, anything + odd), strict=True))

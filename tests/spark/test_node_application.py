@@ -1,4 +1,4 @@
-"""A node as an application of its own, as on a cluster."""
+"""A node as a separate application, as on a cluster."""
 
 import json
 import os
@@ -44,7 +44,7 @@ class Application:
     log: Path
 
     def lines(self) -> list[dict[str, Any]]:
-        """Its log so far; a line may still be written."""
+        """The log so far; the last line may be incomplete."""
         return [json.loads(line) for line in self.log.read_text().split("\n")[:-1]]
 
     def get(self, path: str) -> tuple[int, str]:
@@ -69,7 +69,7 @@ class Application:
 
 @pytest.fixture
 def route(spark_settings: SparkSettings, topics: str, tmp_path: Path) -> Iterator[Application]:
-    """`python -m pipelines.data.route`."""
+    """The process `python -m pipelines.data.route`."""
     ready, log = tmp_path / "ready", tmp_path / "log"
     (tmp_path / "tmp").mkdir()
     given = {
@@ -84,7 +84,7 @@ def route(spark_settings: SparkSettings, topics: str, tmp_path: Path) -> Iterato
     }
     command = [sys.executable, "-m", "pipelines.data.route"]
     with log.open("wb") as output:
-        # As on a local side: near the temporary folder, as paths of sockets must be short.
+        # As on a local side: near the temporary folder, as socket paths must be short.
         process = subprocess.Popen(
             command, env={**os.environ, **given}, cwd=tmp_path, stdout=output, stderr=output
         )
@@ -137,7 +137,7 @@ def _writes_nothing_but_json(route: Application) -> None:
     for line in lines:
         assert line.keys() >= {"time", "level", "logger", "message", "process"}, line
         assert line["process"] == "route"
-    # Both the application's lines and the JVM's own output.
+    # The application's lines and the JVM's own output.
     assert {line["logger"] for line in lines} >= {"shared.spark.application", "shared.spark.jvm_output"}
 
 
@@ -147,7 +147,7 @@ def _end(bootstrap: str, partition: int) -> int:
 
 
 def _shown(bootstrap: str) -> int:
-    """The sum of the offsets that route's shadow group has committed."""
+    """The sum of the offsets that route's progress group has committed."""
     config = reader_config(bootstrap, "test") | {"group.id": group_name("route")}
     with closing(Consumer(config)) as consumer:
         found = consumer.committed([TopicPartition(Topic.EVENTS, partition) for partition in (0, 1)], 10)

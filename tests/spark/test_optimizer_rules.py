@@ -1,4 +1,4 @@
-"""Some of Spark's optimizer rules are excluded, and no plan needs them."""
+"""Some of Spark's optimizer rules are excluded; no plan needs them."""
 
 import re
 from collections.abc import Iterator

@@ -111,7 +111,7 @@ Says = Callable[[dict[str, Any], bytes | None], bool]
 
 
 class Asked(NamedTuple):
-    """The questions to Spark and its answers, in one job, as it plans for seconds."""
+    """The questions to Spark and its answers, in one job, as planning takes seconds."""
 
     drawn: list[Case]
     matches: list[bool]
@@ -122,7 +122,7 @@ class Asked(NamedTuple):
     """For each number, whether it matches itself."""
 
     says: Says
-    """Whether a pattern matches an event with some data, for all examples below."""
+    """Whether a pattern matches an event with the given data, for all examples below."""
 
 
 @pytest.fixture(scope="module", params=[1, pytest.param(4, marks=pytest.mark.proof)])

@@ -1,4 +1,4 @@
-"""A batch of route has every pipe that was published before it began."""
+"""A batch of route uses every pipe published before the batch began."""
 
 import time
 from uuid import uuid4

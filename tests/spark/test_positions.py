@@ -1,4 +1,4 @@
-"""A query begins where its checkpoint was made to begin, and a group at the positions committed for it."""
+"""A query begins at its rewritten checkpoint's position, and a group at its committed positions."""
 
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,7 @@ _START_SECONDS = 120.0
 
 
 def _end(bootstrap: str) -> int:
-    """End of the partition that the next record goes to."""
+    """End offset of the partition that the next record goes to."""
     records = [each for each in Topics(bootstrap).all_of(Topic.COLLECTED) if each.key() == _ONE_PARTITION]
     return max((each.offset() or 0) + 1 for each in records)
 
@@ -94,7 +94,7 @@ def test_a_replay_marks_what_it_reads_again_until_it_is_over_whatever_is_restart
 
 
 def _marks(records: Topics) -> dict[str, str | None]:
-    """By event, the replay that its newest record in `events` names."""
+    """For each event, the replay named by its newest record in `events`."""
     found = records.all_of(Topic.EVENTS)
     return {
         text(m, h.CE_ID): text(m, h.REPLAY) if h.REPLAY in dict(m.headers() or []) else None for m in found

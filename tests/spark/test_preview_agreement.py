@@ -1,4 +1,4 @@
-"""The management API's preview of a request is what ingest, route and transmit make of the same request."""
+"""The management API's preview of a request agrees with ingest, route and transmit."""
 
 import json
 from typing import Any
@@ -71,7 +71,7 @@ def items() -> list[CollectedItem]:
 
 @pytest.fixture(scope="module")
 def delivered(spark: SparkSession, items: list[CollectedItem]) -> dict[tuple[str, str], bytes]:
-    """By pipe and id, what the chain would send."""
+    """The chain's requests by pipe and id."""
     stamps = headers({name: STAMPS[name] for name in (h.TENANT, h.SOURCE, h.RECEIVED)})
     made = events(kafka_rows(spark, "collected", [(encode_items(items), stamps)])).collect()
     records = [
@@ -95,7 +95,7 @@ def _bytes(value: Any) -> bytes | None:
 
 
 def members(event: bytes) -> dict[str, bytes]:
-    """The members' own bytes; a traceparent that ingest adds to some events is left out."""
+    """The members' own bytes, without a traceparent that ingest adds to some events."""
     found = msgspec.json.decode(event, type=dict[str, msgspec.Raw])
     return {name: bytes(raw) for name, raw in found.items() if name != "traceparent"}
 

@@ -1,4 +1,4 @@
-"""A query's Python workers are kept in use between its batches, and never beside one."""
+"""A query's Python workers stay in use between its batches, and never during one."""
 
 import os
 import time
@@ -17,7 +17,7 @@ _SECONDS = 120.0
 
 
 def test_workers_are_used_only_while_no_batch_needs_them(spark: SparkSession, tmp_path: Path) -> None:
-    """A batch that takes long, batches that follow each other, and a query that has nothing to do."""
+    """A long batch, consecutive batches, and an idle query."""
     inbox, begun, gate = tmp_path / "inbox", tmp_path / "begun", tmp_path / "gate"
     inbox.mkdir()
 

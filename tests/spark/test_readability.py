@@ -1,4 +1,4 @@
-"""A version reads what another one wrote, or says what it refuses."""
+"""A version reads another version's records, or reports what it refuses."""
 
 import os
 import subprocess
@@ -58,7 +58,7 @@ BAD = [
 def test_what_this_version_writes_it_reads_and_counts_what_a_node_would_quarantine(
     spark: SparkSession,
 ) -> None:
-    """Of each topic three good records and one bad: what is counted can only be the bad one."""
+    """Each topic has three good records and one bad: only the bad one may be counted."""
     found = reading(spark, Recording(records=GOOD * 3 + BAD), NOW_MS)
     assert found.refused == {"collected": 1, "events": 1, "outbound": 1, "retry_in.30s": 1, "config": 2}
     assert found.records == {"collected": 4, "events": 4, "outbound": 4, "retry_in.30s": 4, "config": 11}
@@ -88,7 +88,7 @@ def test_the_deployer_is_answered_by_a_process_of_the_version(tmp_path: Path) ->
 
 @pytest.mark.proof
 def test_a_header_that_is_there_twice_is_read_as_the_nodes_read_it(tmp_path: Path) -> None:
-    """The process has a session of its own, and the nodes' keeps the last one of a name."""
+    """The process has its own session, and the nodes' sessions keep a name's last header."""
     twice = [*outbound_headers("all", 1), *outbound_headers("all", 1)]
     write(Recording(records=[recorded(Topic.OUTBOUND, 0, b"{}", twice, b"k" * 16)]), tmp_path / "recording")
     found = answer(asked(str(tmp_path / "recording")))
@@ -96,7 +96,7 @@ def test_a_header_that_is_there_twice_is_read_as_the_nodes_read_it(tmp_path: Pat
 
 
 def asked(*arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
-    """A process of a version that was asked, and has ended."""
+    """The process of another version, after its answer."""
     command = [sys.executable, "-m", MODULE, *arguments]
     environment = os.environ | variables
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
@@ -141,11 +141,11 @@ def test_the_last_records_of_a_side_arrive_whole(topics: str, tmp_path: Path) ->
 
 
 _LARGE = 500_000
-"""Bytes: what collect packs into a record at most is little more."""
+"""Bytes; slightly less than collect packs into a record at most."""
 
 
 @pytest.mark.proof
-def test_of_large_records_the_last_ones_that_fit_are_recorded(topics: str) -> None:
+def test_the_last_large_records_that_fit_are_recorded(topics: str) -> None:
     records = Topics(topics)
     for number in range(EVENTS.records):
         records.put(Topic.COLLECTED, b"%d%s" % (number, b" " * _LARGE), _COLLECTED, _ONE_PARTITION)

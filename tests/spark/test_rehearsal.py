@@ -72,6 +72,6 @@ def test_a_prepared_route_does_not_speak_for_the_query_at_work(
 
 
 def _said_by_route(records: Topics, since_ms: int) -> list[Heartbeat]:
-    """Other tests' nodes may still be stopping, and speak for themselves."""
+    """Reports of this route only: other tests' nodes may still be stopping."""
     beats = [decode(each.value() or b"") for each in records.all_of(Topic.HEARTBEATS)]
     return [each for each in beats if each.node == NODE and each.at_ms >= since_ms]

@@ -1,4 +1,4 @@
-"""A replay from end to end: real queries between real brokers and a real destination."""
+"""A replay from end to end: real queries, real brokers and a real destination."""
 
 import json
 from collections.abc import Iterator
@@ -51,7 +51,7 @@ def test_the_good_version_sends_again_what_the_bad_one_spoilt_or_lost_and_once_o
     for name in _NAMES:
         item = collected_item({**ATTRIBUTES, "id": name}, minute=7, data=_GOOD)
         side.put(Topic.COLLECTED, encode_items([item]), _COLLECTED, _KEY)
-        if name not in _LOST:  # what a bad ingest made of it
+        if name not in _LOST:  # a bad ingest's output
             side.put(Topic.EVENTS, _GARBAGE, event_headers({**ATTRIBUTES, "id": name}, **_WHOSE), _KEY)
     side.flush()
     found = [each for each in side.all_of(Topic.COLLECTED) if each.key() == _KEY]

@@ -1,4 +1,4 @@
-"""route's DataFrame functions: one record for each event and matching pipe."""
+"""route's DataFrame functions write one record for each event and matching pipe."""
 
 from typing import Any, NamedTuple
 
@@ -35,7 +35,7 @@ def pipe(name: str, tenant: str, **fields: Any) -> Pipe:
 
 
 class Routed(NamedTuple):
-    """Records that were given to route, and what became of them."""
+    """Records given to route, and its output."""
 
     records: list[Given]
     rows: list[Row]
@@ -43,7 +43,7 @@ class Routed(NamedTuple):
 
 @pytest.fixture(scope="module")
 def routed(spark: SparkSession, given: dict[str, tuple[list[Pipe], list[Given]]]) -> dict[str, Routed]:
-    """By test. One table has the pipes of all, so each has a tenant of its own."""
+    """The routed records of each test. One table has all pipes, so each test has its own tenant."""
     cases = given | {_KEYS: ([pipe("all", "keys")], keyed()), _ANY: ([_LOOKING], anything())}
     pipes = [each for of_case, _ in cases.values() for each in of_case]
     sources = one_partition(spark, KeptRows(lambda bad, why: None).of(pipes, 0), SOURCE_ROW)
@@ -54,7 +54,7 @@ def routed(spark: SparkSession, given: dict[str, tuple[list[Pipe], list[Given]]]
 
 @pytest.fixture
 def rows(routed: dict[str, Routed], request: pytest.FixtureRequest) -> list[Row]:
-    """The rows made of the records that the test is `given`, with pipes."""
+    """The rows made of the records in the test's mark `given`, with its pipes."""
     return routed[request.node.nodeid].rows
 
 
@@ -202,7 +202,7 @@ _TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=
 
 
 def keyed() -> list[Given]:
-    """Events of any source and id."""
+    """Events with arbitrary sources and ids."""
     named = [{**ATTRIBUTES, "source": of, "id": name} for of, name in drawn(st.tuples(_TEXT, _TEXT), _NAMED)]
     return [(b"", event_headers(attributes, hifi_tenant="keys")) for attributes in named]
 

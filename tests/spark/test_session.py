@@ -13,7 +13,7 @@ from tests.harness.waiting import eventually
 
 
 def test_the_heap_has_its_full_size_from_the_start(spark: SparkSession) -> None:
-    """A growing heap would need a full collection each time, which stops everything."""
+    """A growing heap would need a full collection at each step, which stops everything."""
     assert spark._jvm is not None
     heap = spark._jvm.java.lang.management.ManagementFactory.getMemoryMXBean().getHeapMemoryUsage()
     assert heap.getInit() == 1024**3
@@ -22,14 +22,15 @@ def test_the_heap_has_its_full_size_from_the_start(spark: SparkSession) -> None:
 def test_an_expression_costs_only_the_calls_that_make_it(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Spark would also record which line of Python made it, and search all jars for the class of functions:
-    ten more calls for each of some hundred expressions."""
+    """Spark would also record the Python line that made it, and search all jars for the class of functions:
+    ten more calls for each of some hundred expressions.
+    """
     fn.col("n").isNull()  # the first one looks up the setting
     calls: list[str] = []
     send = JavaClient.send_command
 
     def counted(client: JavaClient, command: str, *given: Any, **named: Any) -> Any:
-        if not command.startswith(MEMORY_COMMAND_NAME):  # of objects that are no longer used
+        if not command.startswith(MEMORY_COMMAND_NAME):  # released objects
             calls.append(command)
         return send(client, command, *given, **named)
 
@@ -40,7 +41,7 @@ def test_an_expression_costs_only_the_calls_that_make_it(
 
 
 def test_a_checkpoint_has_no_files_of_checksums(spark: SparkSession, tmp_path: Path) -> None:
-    """Each would cost one more process `chmod`."""
+    """Each of these files would cost one more `chmod` process."""
     _run_batches(spark, tmp_path)
     assert not list(tmp_path.rglob("*.crc"))
 
@@ -59,7 +60,7 @@ def test_a_checkpoint_with_files_of_checksums_is_gone_on_from(spark: SparkSessio
 def test_a_batch_that_is_repeated_leaves_no_checksum_of_its_former_file(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Spark would not read the file by it: the query could not start any more."""
+    """Spark would compare the new file with it: the query could not start any more."""
     _write_checksums(spark, tmp_path, True)
     try:
         last = max(_run_batches(spark, tmp_path))
@@ -73,7 +74,7 @@ def test_a_batch_that_is_repeated_leaves_no_checksum_of_its_former_file(
 
 
 def _run_batches(spark: SparkSession, checkpoint: Path) -> set[int]:
-    """Run a query until it has committed a batch; answers all that were committed."""
+    """Run a query until it has committed a batch; returns all committed ones."""
     rows = spark.readStream.format("rate").option("rowsPerSecond", 1_000).load()
     former = _committed(checkpoint)
     query = rows.writeStream.format("noop").option("checkpointLocation", str(checkpoint)).start()

@@ -1,4 +1,4 @@
-"""Spark collects garbage in a Python worker after each task: what was imported stays out of it."""
+"""Spark collects garbage in a Python worker after each task, but spares imported modules."""
 
 import gc
 import time
@@ -19,7 +19,7 @@ from tests.harness.topics import Topics
 from tests.spark.audit_records import collected, frame
 
 _MOST_WORKERS = 4
-"""Of a pool here: what a test uses, and those in which Spark plans its reading."""
+"""Workers in a pool here: those that a test uses, and those with which Spark plans its reading."""
 
 
 def test_a_worker_that_has_read_the_pipes_is_spared(
@@ -41,7 +41,7 @@ def test_a_worker_that_has_tallied_is_spared_and_one_without_rows_is_not(spark: 
 
 
 def _is_one_spared(spark: SparkSession) -> bool:
-    """Of the workers of the pool that was used last, all of which take part."""
+    """Whether one worker of the most recently used pool is spared; all of them take part."""
     asked = spark.range(0, _MOST_WORKERS, numPartitions=_MOST_WORKERS)
     return any(row.first > 10_000 for row in asked.mapInArrow(_thresholds, "first long").collect())
 

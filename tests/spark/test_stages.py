@@ -100,7 +100,7 @@ TABLE = list(rows())
 
 @pytest.fixture(scope="module")
 def tallied(spark: SparkSession) -> dict[int, list[Tally]]:
-    """Audit's tallies of every row, by its number: all in one job."""
+    """Audit's tallies of every row by number, all in one job."""
     found = audited(spark, [[record] for _, record, _ in TABLE])
     return {
         number: [tally for each in ranges for tally in each.tallies] for number, ranges in enumerate(found)

@@ -1,4 +1,4 @@
-"""Spark's own master, workers and drivers, started as on the twins, when a driver or a node was lost."""
+"""Spark's own master, workers and drivers, started as on the twins, after the loss of a driver or a node."""
 
 import os
 import secrets
@@ -44,7 +44,7 @@ class Driver:
     ready: Path
 
     def stop_short(self) -> None:
-        """Let it do nothing any more, its connections open: as if its node were lost."""
+        """Freeze it, with its connections open: as if its node were lost."""
         os.killpg(self.process.pid, signal.SIGSTOP)
 
 
@@ -69,9 +69,9 @@ class Cluster:
         }
 
     def _changes(self) -> dict[str, str]:
-        """Where things are, and less memory."""
+        """Local addresses and folders, and less memory."""
         return {
-            "spark.driver.port": str(free_port()),  # the same of both drivers, as in their pods
+            "spark.driver.port": str(free_port()),  # equal for both drivers, as in their pods
             "spark.driver.blockManager.port": "0",
             "spark.blockManager.port": "0",
             "spark.cores.max": "1",
@@ -93,7 +93,7 @@ class Cluster:
         self._start(name, *worker, *where, *room, self._master)
 
     def start_driver(self, name: str, address: str, looks: int = MISSING_LOOKS) -> Driver:
-        """Start a driver in a pod of this address, by what its manifest gives Spark.
+        """Start a driver in a pod with this address, with its manifest's arguments for Spark.
 
         Args:
             name: of its files.
@@ -142,7 +142,7 @@ class Cluster:
         return process
 
     def asks_whether_they_live(self) -> bool:
-        """Whether the kernel asks the other ends of all connections to the master when they are quiet."""
+        """Whether the kernel probes the other ends of idle connections to the master."""
         tables = [Path("/proc/net", name).read_text() for name in ("tcp", "tcp6")]
         found = [line.split() for table in tables for line in table.splitlines()]
         timers = {
@@ -162,7 +162,7 @@ class Cluster:
         return subprocess.run(asked, check=False, capture_output=True, timeout=30).returncode == 0
 
     def says(self, word: str) -> bool:
-        """Whether the master's page has this word."""
+        """Whether the master's page contains this word."""
         try:
             with urllib.request.urlopen(f"http://{_HOST}:{self.ui_port}/json/", timeout=10) as reply:
                 return word in reply.read().decode()
@@ -171,7 +171,7 @@ class Cluster:
 
 
 def _kill(process: "subprocess.Popen[bytes]") -> None:
-    """The whole group: a driver's JVM is one of it. Executors end with their workers and drivers."""
+    """Kill the whole group, including a driver's JVM. Executors end with their workers and drivers."""
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
@@ -213,7 +213,7 @@ def test_a_master_leads_whatever_other_versions_and_a_lost_node_have_left(cluste
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "worker_worker-20260101000000").write_bytes(_UNREADABLE)
     own.mkdir()
-    (own / "app_app-20260101000000-0000").touch()  # its node died as it was being written
+    (own / "app_app-20260101000000-0000").touch()  # its node died while the file was being written
     cluster.start_master()
     eventually(cluster.is_ready, _SECONDS, "the master is ready")
     assert list((cluster.state / "versions").iterdir()) == [own]

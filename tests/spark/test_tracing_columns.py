@@ -1,4 +1,4 @@
-"""The same events are traced, under the same names, in Spark as in Python; ingest stamps them."""
+"""Spark and Python trace the same events under the same names; ingest stamps them."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Outbound records as flat columns, and the problems of those that cannot be sent."""
+"""Outbound records as flat columns, and the problems of records that cannot be sent."""
 
 import hashlib
 import json
@@ -27,7 +27,7 @@ Record = tuple[bytes | None, bytes | None, object]
 
 @pytest.fixture(scope="module")
 def flat(spark: SparkSession, given: dict[str, tuple[Record, ...]]) -> dict[str, list[Event | Poison]]:
-    """By test, what is read of its records."""
+    """Events or problems read from each test's records."""
     records = [record for test in given.values() for record in test]
     rows = [(key, value, "outbound", 1, n, heads) for n, (key, value, heads) in enumerate(records)]
     frame = flatten(one_partition(spark, rows, KAFKA_ROW))
@@ -40,7 +40,7 @@ def flat(spark: SparkSession, given: dict[str, tuple[Record, ...]]) -> dict[str,
 
 @pytest.fixture
 def items(flat: dict[str, list[Event | Poison]], request: pytest.FixtureRequest) -> list[Event | Poison]:
-    """The item read of each record that the test is `given`."""
+    """The item read from each record in the test's mark `given`."""
     return flat[request.node.nodeid]
 
 
@@ -84,7 +84,7 @@ _NAMES = json.dumps([f"{number:063}" for number in range(10_000)]).encode()
 
 @pytest.mark.given((KEY, b"{}", [*GOOD, (h.PIPES, _NAMES)]))
 def test_the_names_of_very_many_pipes_do_not_make_an_event_oversized(items: list[Event | Poison]) -> None:
-    """route writes them on the first pipe's record; no later record of it has them."""
+    """route writes them on the first pipe's record only."""
     assert len(_NAMES) > MAX_HEADERS_BYTES
     row = event(*items)
     assert (row.pipe, row.id) == ("p1", "e-1")

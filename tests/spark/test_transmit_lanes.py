@@ -1,4 +1,4 @@
-"""Both queries at work, between real brokers and real destinations."""
+"""Both queries run between real brokers and real destinations."""
 
 from functools import partial
 from pathlib import Path
@@ -64,7 +64,7 @@ def test_a_slow_destination_gets_its_events_by_the_slow_lane_and_comes_back_when
         finally:
             for query in queries:
                 query.stop()
-    assert late.counts("/").duplicated <= 1  # the request that was in flight at the move
+    assert late.counts("/").duplicated <= 1  # the request in flight during the move
     assert fine.counts("/").duplicated == 0
 
 

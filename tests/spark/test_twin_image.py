@@ -1,7 +1,7 @@
-"""The twins' Spark image without a container: its requirements, jars, configuration and entry point.
+"""The twins' Spark image without a container: requirements, jars, configuration and entry point.
 
-A master, a worker and a driver as the manifests start them, with `spark.authenticate`; the checkpoint on S3,
-by credentials of Pod Identity; Kafka by TLS with tokens that the broker checks.
+A master, a worker and a driver start as the manifests start them, with `spark.authenticate`; the
+checkpoint is on S3, with credentials of Pod Identity; Kafka uses TLS with tokens that the broker checks.
 """
 
 import json
@@ -35,7 +35,7 @@ _SECONDS = 400
 
 
 class Twin:
-    """The image's processes, the AWS and the broker beside them."""
+    """The image's processes, with the AWS and the broker that they use."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         self.folder, self._stack = folder, stack
@@ -57,7 +57,7 @@ class Twin:
         }
 
     def _changes(self) -> dict[str, str]:
-        """Only where things are: addresses and folders."""
+        """Only local addresses and folders."""
         anywhere = ("spark.driver.port", "spark.driver.blockManager.port", "spark.blockManager.port")
         return {
             **dict.fromkeys(anywhere, "0"),
@@ -87,7 +87,7 @@ class Twin:
         return (str(self.image.home / "bin" / "spark-class"), *words)
 
     def submit_arguments(self) -> str:
-        """As the drivers' manifest gives them."""
+        """The arguments of the drivers' manifest."""
         secret = self._environment["_SPARK_AUTH_SECRET"]
         return (
             "--conf spark.driver.host=127.0.0.1 --conf spark.executor.resource.ingest.amount=1 "
@@ -111,7 +111,7 @@ def twin(tmp_path: Path) -> Iterator[Twin]:
 
 
 def _address(twin: Twin, name: str, start: str) -> str:
-    """An address of a daemon, from its log."""
+    """A daemon's address, from its log."""
 
     def found() -> str:
         words = [word for word in twin.log(name).split() if word.startswith(start)]
@@ -166,7 +166,7 @@ def test_an_application_runs_on_the_images_cluster_with_its_checkpoint_on_s3_and
     )
     assert driver.wait(_SECONDS) == 0, twin.log("driver")[-4_000:] + twin.log("worker")[-2_000:]
 
-    # Each executor reads in its own zone, whatever that of the driver is.
+    # Each executor reads in its own zone, whatever the driver's zone is.
     assert sorted(_records(twin.broker.plain)) == sorted(b"%d@euw1-az1" % n for n in range(RECORDS))
     # The JVM may write more lines while it ends.
     (said,) = [line for line in twin.log("driver").splitlines() if line.startswith('{"rack"')]

@@ -1,4 +1,4 @@
-"""Watched fields from an event to the ledger; what a pipe without watches pays."""
+"""Watched fields from an event to the ledger, and pipes without watches unchanged."""
 
 import json
 from dataclasses import replace
@@ -104,7 +104,7 @@ def routed(spark: SparkSession) -> dict[str, list[Record]]:
 
 @pytest.fixture(scope="module")
 def counted(spark: SparkSession, routed: dict[str, list[Record]]) -> dict[str, Tallies]:
-    """The tallies of what became of each source, of replayed dead letters and of unreadable headers."""
+    """The tallies of each source's outcomes, of replayed dead letters and of unreadable headers."""
     letters = [replace(each, headers=[*each.headers, (h.LETTER, b"0/1")]) for each in routed["replayed"]]
     unreadable = [event(Topic.OUTBOUND, text, hifi_pipe="p", hifi_watched=text) for text in UNREADABLE]
     cases = routed | {"replayed": letters, "unreadable": unreadable}
@@ -144,7 +144,7 @@ def test_long_texts_and_long_arrays_are_cut(counted: dict[str, Tallies]) -> None
 
 
 def test_a_pipe_without_watches_has_the_headers_that_it_had(routed: dict[str, list[Record]]) -> None:
-    """Beside one that watches, and where none does."""
+    """Both beside a pipe that watches, and without any such pipe."""
     named = {dict(each.headers)[h.PIPE]: {key for key, _ in each.headers} for each in routed["beside"]}
     assert h.WATCHED not in named[b"none"]
     assert named[b"score"] == named[b"none"] | {h.WATCHED}
@@ -172,7 +172,7 @@ def test_each_of_several_pipes_has_the_values_of_its_own_fields(routed: dict[str
 
 
 def test_only_what_is_watched_reaches_python(spark: SparkSession) -> None:
-    """An empty list for everything else (see `schema.ROWS`), and never the event's data."""
+    """An empty list stands for everything else (see `schema.ROWS`); the event's data never reaches it."""
     plain = [
         event(Topic.OUTBOUND, hifi_pipe="p"),
         event(Topic.EVENTS),

@@ -14,12 +14,12 @@ from shared.runtime.kafka_config import Placement, spark_options, spark_source_o
 from shared.runtime.settings import SparkSettings
 from shared.spark.session import spark_session
 
-# A real MSK host: the region is taken from it. What it resolves to is replaced below.
+# A real MSK host name, as the region is taken from it. Its address is replaced below.
 _MSK = "iam://b-1.hifi.a1b2c3.c2.kafka.eu-west-1.amazonaws.com:9098"
 
 
 def with_zone(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Each value with the zone of the worker's node behind it."""
+    """Append the zone of the worker's node to each value."""
     zone = Placement().client_rack.encode()
     for batch in batches:
         values = [value.as_py() + b"@" + zone for value in batch.column("value")]
@@ -27,7 +27,7 @@ def with_zone(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def main(broker: str, certificate: str) -> None:
-    """Copy the topic, and print what the driver's JVM makes of the settings."""
+    """Copy the topic, and print the settings as the driver's JVM sees them."""
     settings = SparkSettings()  # type: ignore[call-arg]  # from the environment
     spark = spark_session(settings, "twin")
     here = {

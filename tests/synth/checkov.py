@@ -12,7 +12,7 @@ import yaml
 
 @dataclass(frozen=True, order=True)
 class Finding:
-    """A check that a resource fails."""
+    """A failed check of a resource."""
 
     check: str
     path: str
@@ -60,7 +60,7 @@ def _finding(failed: dict[str, Any], paths: dict[tuple[str, str], str]) -> Findi
 
 
 def _construct_paths(stacks: Path) -> dict[tuple[str, str], str]:
-    """(stack, name of a resource in Terraform) -> path of its construct."""
+    """(stack, Terraform name of a resource) -> path of its construct."""
     paths = {}
     for file in stacks.glob("*/cdk.tf.json"):
         for named in json.loads(file.read_text()).get("resource", {}).values():

@@ -16,10 +16,10 @@ from tests.synth.terraform import Stack
 
 ENVIRONMENTS = ("local", "staging", "production")
 INTERNAL = "internal"
-"""Production as it would be without an address on the internet."""
+"""Production without an address on the internet."""
 
 UNPROTECTED = "unprotected"
-"""Production as it is deployed before it is destroyed."""
+"""Production in the state that is deployed before its destruction."""
 
 Folder = Callable[[str], Path]
 Synthesised = Callable[[str], dict[str, Stack]]

@@ -1,4 +1,4 @@
-"""Modules and commands from Go's module proxy, kept in the user's cache; without them tests skip."""
+"""Modules and commands from Go's module proxy, cached for the user; without them tests skip."""
 
 import json
 import os

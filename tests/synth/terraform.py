@@ -10,7 +10,7 @@ Resource = dict[str, Any]
 
 
 def resources(stack: Stack, kind: str) -> list[Resource]:
-    """Every resource of a kind, such as `aws_kms_key`."""
+    """All resources of a kind, such as `aws_kms_key`."""
     return list(stack.get("resource", {}).get(kind, {}).values())
 
 
@@ -29,7 +29,7 @@ def every_resource(stack: Stack) -> Iterator[tuple[str, Resource]]:
 
 
 def address(stack: Stack, kind: str, resource: Resource) -> str:
-    """Address of a resource, as another resource's reference has it."""
+    """A resource's address, as references contain it."""
     return next(f"{kind}.{name}" for name, each in stack["resource"][kind].items() if each is resource)
 
 

@@ -23,7 +23,7 @@ def checkov() -> str:
     return found
 
 
-# Production only: what staging has less of (NAT gateways, deletion protection) is deliberate.
+# Only production: staging has less of some things (NAT gateways, deletion protection) on purpose.
 def test_every_finding_has_an_exception(checkov: str, synthesised_folder: Folder) -> None:
     findings = scan(checkov, synthesised_folder("production"))
     open_findings = [each for each in findings if not any(exempt.covers(each) for exempt in EXCEPTIONS)]

@@ -21,7 +21,7 @@ Refusal = Callable[..., str]
 
 @pytest.fixture
 def refusal(tmp_path: Path) -> Refusal:
-    """A function to the error of production's settings with one field, named `part.field`, changed."""
+    """A function that returns the error of production's settings with one field, `part.field`, changed."""
 
     def refuse(field: str, value: object) -> str:
         settings = yaml.safe_load((FILES / "production.yaml").read_text())

@@ -1,4 +1,4 @@
-"""Who may take on the roles of GitHub's workflows, and what they may do."""
+"""Who may assume the roles of GitHub's workflows, and what these roles may do."""
 
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ def subjects(foundation_stack: Stack) -> dict[str, str]:
     """The subject of GitHub's tokens that each role trusts."""
     found = {}
     for role in resources(foundation_stack, "aws_iam_role"):
-        if role["name"] == "hifi-production-deployer":  # of pods: test_deployer.py
+        if role["name"] == "hifi-production-deployer":  # pods' roles: test_deployer.py
             continue
         (trust,) = statements(role)
         assert trust["Action"] == ["sts:AssumeRoleWithWebIdentity"]

@@ -1,4 +1,4 @@
-"""The deployer in AWS: its role, its rights on both sides, and the way between these."""
+"""The deployer in AWS: its role, its rights on both sides, and the network between them."""
 
 import json
 from typing import Any
@@ -30,7 +30,7 @@ def arn(service: str, resource: str) -> str:
 
 
 def granted(foundation: Stack) -> dict[str, dict[str, Any]]:
-    """The statements of the role by their names."""
+    """The role's statements by their names."""
     return {each["Sid"]: each for each in statements(one(foundation, "aws_iam_role_policy"))}
 
 
@@ -90,7 +90,7 @@ def test_it_may_do_what_the_backend_calls_on_named_resources_and_no_more(foundat
 
 
 def key(foundation: Stack, purpose: str) -> str:
-    """The ARN of a key, as a reference."""
+    """A key's ARN as a reference."""
     alias = one(foundation, "aws_kms_alias", name=f"alias/{PREFIX}-{purpose}")
     return str(alias["target_key_id"]).replace(".key_id}", ".arn}")
 
@@ -228,7 +228,7 @@ def test_edge_looks_up_networks_that_the_sides_declare(synthesised: Synthesised,
 
 
 def named(stack: Stack, reference: str) -> str:
-    """The name of what a text such as `${data.aws_vpc.x.id}` was looked up by."""
+    """The name by which a text such as `${data.aws_vpc.x.id}` was looked up."""
     _, kind, name = reference.removeprefix("${").split(".")[:3]
     found = stack["data"][kind][name]
     return str(found.get("name") or found["tags"]["Name"])

@@ -16,7 +16,7 @@ def by_side(stack: Stack) -> dict[str, dict[str, Any]]:
 
 
 def of_host(stack: Stack, host: str) -> dict[str, dict[str, Any]]:
-    """The records of a host by side."""
+    """A host's records by side."""
     records = resources(stack, "aws_route53_record")
     return {each["set_identifier"]: each for each in records if each["name"].startswith(f"{host}.")}
 
@@ -40,7 +40,7 @@ def test_a_closed_side_is_unhealthy_whatever_its_alarm_says(stack: Stack) -> Non
     checks = stack["resource"]["aws_route53_health_check"]
     for side, record in by_side(stack).items():
         check = checks[record["health_check_id"].split(".")[1]]
-        # Route 53 takes a disabled check as healthy, and inverted as unhealthy.
+        # Route 53 treats a disabled check as healthy, and an inverted one as unhealthy.
         assert check["disabled"] == check["invert_healthcheck"]
         assert check["disabled"].startswith("${contains(jsondecode(data.aws_ssm_parameter.")
         assert check["disabled"].endswith(f', "{side}")}}')
@@ -62,7 +62,7 @@ def test_the_weights_of_an_internal_edge_lead_through_the_sides_own_names(synthe
         assert record["type"] == "CNAME"
         (host,) = record["records"]
         assert hosts[host]["alias"]
-        # Customers' PrivateLink endpoints answer this name in customers' networks.
+        # Customers' PrivateLink endpoints answer for this name in customers' networks.
         (service,) = resources(stacks[side], "aws_vpc_endpoint_service")
         assert service["private_dns_name"] == host
         assert record["ttl"] <= 60
@@ -81,7 +81,7 @@ def test_each_side_is_overruled_by_its_own_health(stack: Stack) -> None:
 
 
 def test_a_changed_alarm_reaches_the_health_check(stack: Stack) -> None:
-    """Route 53 copies an alarm's settings, and takes new ones only when the check is updated."""
+    """Route 53 copies an alarm's settings, and copies new ones only when the check is updated."""
     alarms = stack["resource"]["aws_cloudwatch_metric_alarm"]
     for check in resources(stack, "aws_route53_health_check"):
         key = check["cloudwatch_alarm_name"].split(".")[1]
@@ -93,8 +93,8 @@ def test_a_changed_alarm_reaches_the_health_check(stack: Stack) -> None:
 def test_a_side_that_lost_all_pods_of_collect_is_unhealthy_and_raises_its_alarm(
     synthesised: Synthesised,
 ) -> None:
-    """Their targets are taken out of the group, and an empty group has no data, not a zero."""
-    for name in (*ENVIRONMENTS, INTERNAL):  # with an internal edge nothing else says that a side is down
+    """Their targets leave the group, and an empty group has no data, not a zero."""
+    for name in (*ENVIRONMENTS, INTERNAL):  # with an internal edge only this shows that a side is down
         edge = synthesised(name)["edge"]
         checks = resources(edge, "aws_route53_health_check")
         assert [each["insufficient_data_health_status"] for each in checks] == ["Unhealthy"] * 2
@@ -121,7 +121,7 @@ def test_the_sides_load_balancers_have_the_names_edge_looks_for(synthesised: Syn
 
 @pytest.mark.parametrize("host", ["api", "console"])
 def test_people_and_programs_are_led_to_one_side_the_one_with_more_weight(stack: Stack, host: str) -> None:
-    """A sign-in is known to one side's console. The deployer decides the same in a switch."""
+    """Only one side's console knows a sign-in. The deployer decides the same in a switch."""
     records = of_host(stack, host)
     weights = {side: each["weighted_routing_policy"]["weight"] for side, each in by_side(stack).items()}
     held = {side: each.removeprefix("${").removesuffix("}") for side, each in weights.items()}

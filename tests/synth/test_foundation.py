@@ -48,7 +48,7 @@ def test_keys_admit_only_the_account_and_services_of_it(stack: Stack) -> None:
 
 
 def test_auto_scaling_may_use_the_key_of_the_nodes_volumes(stack: Stack) -> None:
-    """Its role has no rights of its own on keys: only a statement that names the role gives it some."""
+    """Its role has no rights of its own on keys: only a statement that names the role grants some."""
     (role,) = resources(stack, "aws_iam_service_linked_role")
     assert role["aws_service_name"] == "autoscaling.amazonaws.com"
     alias = next(each for each in resources(stack, "aws_kms_alias") if each["name"].endswith("-cluster"))
@@ -130,7 +130,7 @@ def test_only_local_buckets_are_emptied(synthesised: Synthesised) -> None:
 def test_landed_data_never_expires(stack: Stack) -> None:
     (landed,) = (each for each in resources(stack, "aws_s3_bucket") if "-landed-" in each["bucket"])
     rules = of_bucket(stack, "aws_s3_bucket_lifecycle_configuration", landed)["rule"]
-    # Marks of deletions do, which hold no data.
+    # Marks of deletions do expire; they hold no data.
     marks = [{"expired_object_delete_marker": True}]
     assert all(rule.get("expiration", marks) == marks for rule in rules)
 

@@ -1,4 +1,4 @@
-"""The page says all that has to be done before an environment can be destroyed."""
+"""The page names every step that must come before an environment can be destroyed."""
 
 import re
 from pathlib import Path

@@ -37,7 +37,7 @@ def run(terraform: str, folder: Path, *arguments: str) -> subprocess.CompletedPr
 
 
 def as_module(stack: Stack, *, lacks: set[str]) -> Stack:
-    """A stack as a module, which has no backend and uses the root's provider."""
+    """A stack as a module, without a backend and with the root's provider."""
     settings = {name: value for name, value in stack["terraform"].items() if name != "backend"}
     settings["required_providers"] = {
         name: value for name, value in settings["required_providers"].items() if name not in lacks
@@ -48,7 +48,7 @@ def as_module(stack: Stack, *, lacks: set[str]) -> Stack:
 
 
 def write_root(folder: Path, stacks: dict[str, Stack]) -> Path:
-    """Write a configuration with the stacks as modules: all share one provider, which is slow to start."""
+    """Write a configuration with the stacks as modules: all share one provider, which starts slowly."""
     for name, stack in stacks.items():
         (folder / name).mkdir(parents=True)
         (folder / name / "cdk.tf.json").write_text(json.dumps(stack))
@@ -86,7 +86,7 @@ def test_synthesis_of_all_stacks_is_quick(tmp_path: Path) -> None:
     }
     # The first run compiles the modules, as in a new checkout, and does not count. Only one process works
     # at a time, so CPU time is the wall time of an idle machine. Other load only adds to it, by
-    # sharing caches and cores: the quickest of three runs is the nearest.
+    # sharing caches and cores: the fastest of three runs comes nearest.
     synthesise = [sys.executable, "-m", "infra.main"]
     cpu_seconds(synthesise, environ)
     measured: list[float] = []

@@ -1,4 +1,4 @@
-"""The way out of CDKTF, as its upstream has ended: its fork cdktn writes the same Terraform (ADR 0019)."""
+"""A replacement for CDKTF, which is archived: its fork cdktn writes the same Terraform (ADR 0019)."""
 
 import json
 import os
@@ -20,7 +20,7 @@ MOVE: Final = {
     r"\bcdktf_cdktf_provider_(aws|helm)\b": r"cdktn_provider_\1",
     r"(?m)^(\s*(?:from|import)) cdktf\b": r"\1 cdktn",
 }
-"""The whole change of the move: three packages by the fork's names."""
+"""The whole change of the move: three packages get the fork's names."""
 
 AWS: Final = ("aws", "5.100.0"), ("hashicorp/aws", "6.32.1")
 """Source and version of the AWS provider, before and after: the fork has no bindings for provider 5."""
@@ -29,7 +29,7 @@ SECONDS: Final = 300
 
 
 def moved(folder: Path) -> Path:
-    """A copy of the stacks and of what they import, with the fork's names."""
+    """A copy of the stacks and their imports, with the fork's names."""
     for part in ("infra", "shared/contracts"):
         shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "shared" / "__init__.py").touch()
@@ -64,7 +64,7 @@ def of_the_fork(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def comparable(stack: dict[str, Any]) -> tuple[dict[str, Any], Any]:
-    """A stack without what names the tool that wrote it, and its AWS provider."""
+    """A stack without the name of its tool and without its AWS provider."""
     rest = json.loads(json.dumps(stack))
     rest.pop("//", None)  # version of the tool
     provider = rest["terraform"]["required_providers"].pop("aws")

@@ -1,6 +1,6 @@
 """Synthesises an environment with cdktn, the fork of CDKTF: `with_the_fork.py ENVIRONMENT FOLDER`.
 
-It is run by .venv-cdktn/bin/python, in a copy of `infra/` that imports the fork's packages.
+.venv-cdktn/bin/python runs it in a copy of `infra/` that imports the fork's packages.
 """
 
 import sys

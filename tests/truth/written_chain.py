@@ -1,4 +1,4 @@
-"""Writes the topics of a whole chain by hand, with known losses and doubles.
+"""Writes a whole chain's topics by hand, with known losses and doubles.
 
 The records are like those of the nodes, so audit cannot distinguish them; but here it is certain which
 event is missing where.
@@ -26,14 +26,14 @@ from shared.kafka.retained_offsets import retained_offsets
 
 CHUNK: Final = 500
 UNMATCHED_EVERY: Final = 7
-"""One in so many events matches no pipe."""
+"""One of this many events matches no pipe."""
 
 FURTHER_EVERY: Final = 5
-"""One in so many events matches two pipes."""
+"""One of this many events matches two pipes."""
 
 LATENCY_MS: Final = 40
 NOW: Final = 0
-"""Timestamp of a record that lets the client set it."""
+"""A timestamp of 0 lets the client set the time."""
 
 _encoder = msgspec.json.Encoder()
 Headers = list[tuple[str, str | bytes | None]]
@@ -70,7 +70,7 @@ class Made:
 
 @dataclass(frozen=True)
 class Fault:
-    """Errors of one hop: ids that it does not write, ids that it writes twice."""
+    """Errors of one hop: ids that it omits, and ids that it writes twice."""
 
     node: Node | None = None
     lost: frozenset[str] = frozenset()
@@ -92,7 +92,7 @@ def further_pipe(tenant: str) -> str:
 
 
 def made(tenant: str, count: int, at_ms: int, first: int = 0) -> list[Made]:
-    """Events a millisecond apart or less, all within the minute of `at_ms`."""
+    """Events at most a millisecond apart, all within the minute of `at_ms`."""
     return [Made(tenant, first + n, at_ms + n * 1_000 // max(count, 1_000)) for n in range(count)]
 
 
@@ -114,7 +114,7 @@ class WrittenChain:
         assert self._producer.flush(120) == 0
 
     def write_waiting(self, event: Made, not_before_ms: int) -> None:
-        """Write every hop of an event with a failed first try, at the time of the event."""
+        """Write every hop of an event whose first try fails, at the time of the event."""
         pipe, at_ms = event.pipes[0], event.at_ms
         stamps: Headers = [(h.TENANT, event.tenant), (h.SOURCE, event.tenant), (h.RECEIVED, str(at_ms))]
         self._put(Topic.COLLECTED, encode_items([_item(event)]), stamps, at_ms=at_ms)
@@ -127,7 +127,7 @@ class WrittenChain:
         assert self._producer.flush(60) == 0
 
     def write_retried(self, event: Made, now_ms: int) -> None:
-        """Write its second try, which succeeds now."""
+        """Write its second try, which succeeds."""
         pipe = event.pipes[0]
         headers: Headers = [*_headers(event), (h.PIPE, pipe), (h.ATTEMPT, "2")]
         self._put(Topic.RETRY_OUT, b"{}", headers)
@@ -135,7 +135,7 @@ class WrittenChain:
         assert self._producer.flush(60) == 0
 
     def commit(self) -> None:
-        """Write for each node that it has read everything."""
+        """Commit for each node that it has read everything."""
         for node in CHAIN_GROUPS:
             consumer = Consumer(
                 reader_config(self._bootstrap, "test-commit") | {"group.id": group_name(node)}
@@ -176,7 +176,7 @@ class WrittenChain:
         return written
 
     def _receipts(self, copies: Sequence[tuple[Made, str]], fault: Fault) -> None:
-        """A second copy that reaches transmit is dropped; one that transmit itself doubles was delivered."""
+        """transmit drops a second copy that reaches it; one that it doubles itself is delivered."""
         seen: set[tuple[str, str]] = set()
         ends: dict[tuple[str, Result], list[Made]] = {}
         for event, pipe in copies:

@@ -11,7 +11,7 @@ _ALONE = "test_demo.py"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The demo's own two sides come and go before those of all other tests start."""
+    """Run the demo, which starts its own two sides, before the sides of all other tests start."""
     items.sort(key=lambda item: item.path.name != _ALONE)
 
 

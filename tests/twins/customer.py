@@ -1,4 +1,4 @@
-"""A customer of two sides, with a sender and a destination of its own, and what became of its events."""
+"""A customer of two sides, with a sender, a destination, and a check of its events."""
 
 import sys
 import time
@@ -32,13 +32,13 @@ _SETTLED_SECONDS: Final = 300
 
 
 class Customer:
-    """Sends to the one port of both sides, `rate` events per second, `batch` a request, while `busy`.
+    """Sends to both sides' one port, `rate` events per second, `batch` a request, while `busy`.
 
-    The rate is of the usual load: `--load-percent` of it are sent.
+    The rate is a share of the usual load: `--load-percent` of it are sent.
     """
 
     def __init__(self, live: LiveTwins, name: str, folder: Path, rate: int, batch: int = 1) -> None:
-        """Files of what was acknowledged and what arrived are written to `folder`."""
+        """Acknowledged and arrived events are written to files in `folder`."""
         self.name, self._live, self._batch = name, live, batch
         self._rate = rate * live.load_percent // 100
         self.data = ReceivedData()
@@ -48,7 +48,7 @@ class Customer:
 
     @contextmanager
     def busy(self) -> Iterator[None]:
-        """Events flow inside the block; when it is left, all that were acknowledged have arrived."""
+        """Send events within the block; at its end all acknowledged ones have arrived."""
         with running(self._receiver) as receiver:
             self._live.apply(*self._documents(f"{receiver.url}/{self.name}"))
             url, key = self._live.twins.edge.events_url, f"{self.name}-key"
@@ -59,19 +59,19 @@ class Customer:
             eventually(lambda: promised <= self._counts.seen, _ARRIVE_SECONDS, "all events arrive", every=1)
 
     def refuse_some(self, rule: str, requests: int) -> None:
-        """Answer requests by a rule of fault injection until so many were refused; no longer afterwards."""
+        """Refuse requests by a rule of fault injection until enough were refused, and none afterwards."""
         refused = self._receiver.requests.misbehaved + requests
         self._receiver.misbehaviour = parse_rules([rule])
         eventually(lambda: self._receiver.requests.misbehaved >= refused, 300, f"{rule} is answered")
         self._receiver.misbehaviour = FaultInjection()
 
     def steady(self) -> None:
-        """Wait until a while's events more have arrived."""
+        """Wait until as many more events have arrived as come in a while."""
         wanted = self._counts.distinct + _STEADY_SECONDS * self._rate
         eventually(lambda: self._counts.distinct > wanted, 300, f"{self.name}: events flow")
 
     def _in_time(self) -> None:
-        """Wait until the side that serves is warm: no person would release beside one that still compiles."""
+        """Wait until the serving side is warm: no person would release beside a side that still compiles."""
         began, promise = time.monotonic(), PromiseWatch()
         self._counts.recent.take()
         while not promise.kept:
@@ -82,10 +82,10 @@ class Customer:
         sys.stdout.write(f"{self.name}: in time after {time.monotonic() - began:.0f} s\n")
 
     def check(self) -> DeliveryCheck:
-        """The check of the events; written to the test's output, with the minutes that broke a promise.
+        """Check the events; the test's output shows the result, with the minutes that broke a promise.
 
-        The meter of every side that runs must count no loss, either, and whatever arrived last of an event
-        must be what was sent.
+        The meters of all running sides must count no loss either, and each event's last arrival must have the
+        bytes that were sent.
         """
         sides = self._live.twins.sides
         waiting = {each for side in sides for each in visible_in(self.name, visible_ids(side.bootstrap))}
@@ -104,7 +104,7 @@ class Customer:
         return check
 
     def settled_cards(self) -> Sequence[MinuteCard]:
-        """The cards of the sides that run, once all of its minutes are settled."""
+        """The running sides' cards, once all of the customer's minutes are settled."""
 
         def found() -> Sequence[MinuteCard]:
             cards = self._live.minutes_of_both(self.name)
@@ -113,7 +113,7 @@ class Customer:
         return list(eventually(found, _SETTLED_SECONDS, f"{self.name}: all minutes are settled", every=2))
 
     def settled_until(self, minute: int) -> Sequence[MinuteCard]:
-        """Cards up to an epoch minute, once it is settled on both sides, which both have events after it."""
+        """Cards up to an epoch minute, once it is settled on both sides, which both have later events."""
 
         def found() -> Sequence[MinuteCard]:
             of_sides = [self._live.minutes(side.name, self.name) for side in self._live.twins.sides]
@@ -134,6 +134,6 @@ class Customer:
 
 
 def _is_settled(cards: Sequence[MinuteCard], minute: int) -> bool:
-    """Whether a side has judged a minute and all before it; if the minute had no events, one after it."""
+    """Whether a side has judged a minute and all before it; without events in it, a later minute."""
     open_ = any(card.minute <= minute and not card.settled for card in cards)
     return not open_ and any(card.minute >= minute and card.settled for card in cards)

@@ -28,11 +28,11 @@ class ReceivedData:
 
     @property
     def wrong(self) -> Sequence[str]:
-        """Events that arrived last with other bytes: a destination with a primary key would hold those."""
+        """Events that last arrived with other bytes, which a destination with a primary key would keep."""
         return sorted(self._wrong)
 
     def take(self, _: str, body: bytes, __: Mapping[str, str]) -> None:
-        """The receiver's `on_body`."""
+        """Handles the receiver's `on_body`."""
         for event in _decoder.decode(body):
             number = int(event.id.rpartition("-")[2])
             if bytes(event.data) == self._sent[number % POOL]:

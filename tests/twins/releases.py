@@ -1,4 +1,4 @@
-"""The deployer's commands as a user gives them, for tests that follow releases on two real sides."""
+"""The deployer's commands as users type them, for tests that follow releases on two real sides."""
 
 import json
 import sys
@@ -16,18 +16,18 @@ from tests.harness.waiting import eventually
 RELEASE_SECONDS: Final = 1_500
 
 REPLAYED: Final = "goes back to the snapshot; what went through since is replayed"
-"""The text of the step that sets positions, if all of it could be replayed."""
+"""The text of the step that sets positions, if everything could be replayed."""
 
 
 class Releases:
-    """The commands, and how long each step of a release took."""
+    """Runs the commands, and measures each step of a release."""
 
     def __init__(self, live: LiveTwins) -> None:
         self._hifi = HifiProcess(live.twins.root, {})
         self._client = DeployerClient(live.twins.root, wall_clock)
 
     def run(self, *arguments: str) -> dict[str, Any]:
-        """Run a command until its release is done; returns the release."""
+        """Run a command until its release is complete; returns the release."""
         done = self._hifi.run(*arguments, timeout=RELEASE_SECONDS)
         assert done.returncode == 0, done.stdout + done.stderr
         release = self.current()
@@ -36,12 +36,12 @@ class Releases:
         return release
 
     def begin(self, *arguments: str) -> None:
-        """Ask for a release, and do not wait for its end."""
+        """Request a release without waiting for its end."""
         done = self._hifi.run(*arguments, "--detach")
         assert done.returncode == 0, done.stdout + done.stderr
 
     def done(self) -> dict[str, Any]:
-        """The release that was begun, once it is done."""
+        """Wait until the release is complete; returns it."""
         self._awaited(lambda: self.state().ended, "its end")
         release = self.current()
         _say(release)
@@ -55,13 +55,13 @@ class Releases:
         return found
 
     def state(self) -> Release:
-        """The same as the table has it, for looks that are repeated: a command takes a second of CPU."""
+        """The same from the table, for repeated looks: a command takes a second of CPU."""
         found = self._client.current()
         assert found is not None
         return found
 
     def at(self, step: Step) -> dict[str, Any]:
-        """The present release, once it is at a step, or past it: some take less time than a look."""
+        """Wait until the release has reached a step, or passed it: some steps are shorter than a look."""
         self._awaited(lambda: self._is_at(step), f"{step}", every=0.5)
         return self.current()
 
@@ -71,7 +71,7 @@ class Releases:
         return {each["side"]: (each["version"], each["share"], each["parked"]) for each in found}
 
     def undo(self, *options: str) -> dict[str, Any]:
-        """`hifi rollback` of the release that is under way."""
+        """Run `hifi rollback` for the release that is under way."""
         done = self._hifi.run("rollback", *options, timeout=RELEASE_SECONDS)
         assert done.returncode == 0, done.stdout + done.stderr
         release = self.current()
@@ -80,7 +80,7 @@ class Releases:
         return release
 
     def undone_by_itself(self, version: str) -> Release:
-        """`hifi deploy` of a version that is bad; returns the release once it is undone."""
+        """Run `hifi deploy` with a bad version; returns the release once it is undone."""
         before = self._client.current()
         self.begin("deploy", version)
 
@@ -95,7 +95,7 @@ class Releases:
         return release
 
     def _awaited(self, check: Callable[[], Any], what: str, every: float = 2) -> Any:
-        """As `eventually`; a failure says what `hifi sides` does, which is what the release waits for."""
+        """Like `eventually`; a failure shows the output of `hifi sides`, which the release waits for."""
         try:
             return eventually(check, RELEASE_SECONDS, what, every)
         except AssertionError as error:

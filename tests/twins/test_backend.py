@@ -1,4 +1,4 @@
-"""Two local sides keep what the deployer relies on."""
+"""Two local sides behave as the deployer needs."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -16,14 +16,14 @@ pytestmark = [pytest.mark.proof, pytest.mark.timeout(3_600)]
 
 _PATIENCE_SECONDS: Final = 900
 _WARM_UP_SECONDS: Final = 0.0
-"""These tests ask what a side does, not how fast: one that an event has passed through is ready for them."""
+"""These tests check a side's actions, not its speed: it is ready once an event has passed through."""
 
 _CUSTOMER: Final = "pinned"
 
 
 @pytest.fixture(scope="module")
 def place(live: LiveTwins) -> Place:
-    """Blue runs this checkout as it is; green is given its last commit, in a folder of its own."""
+    """Blue runs this checkout as it is; green runs its last commit, from a separate folder."""
     own = {"name": _CUSTOMER, "tenant": _CUSTOMER}
     live.apply({"kind": "source", **own, "write_keys": [f"{_CUSTOMER}-key"]})
     return Place(
@@ -40,12 +40,12 @@ def place(live: LiveTwins) -> Place:
 
 
 class TestLocalBackend(BackendConformance):
-    """All of it, and what the side's own meter says of a side that was set back."""
+    """Runs the suite, and checks the meter of a side that was set back."""
 
     def test_a_replay_is_processed_to_its_end_and_what_comes_after_it_arrives_once(
         self, place: Place
     ) -> None:
-        """Nor does the meter count what is replayed as lost."""
+        """The meter does not count replayed events as lost."""
         begun = place.clock() // MINUTE_MS
         super().test_a_replay_is_processed_to_its_end_and_what_comes_after_it_arrives_once(place)
         ended = place.clock() // MINUTE_MS

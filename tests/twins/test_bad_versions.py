@@ -1,4 +1,4 @@
-"""Versions that are bad, each in its own way: found and undone by themselves, and no customer's event lost.
+"""Versions with one fault each are found and undone by themselves, without losing a customer's event.
 
 Five faults show before a version has traffic. The others concern customers' events alone, so that only the
 customers' cards, the canary and the machine can show them.
@@ -25,14 +25,14 @@ from tests.twins.releases import REPLAYED, Releases
 pytestmark = [pytest.mark.proof, pytest.mark.timeout(3_600)]
 
 MOST_SECONDS: Final = 180
-"""From the moment from which a version is bad until it has no traffic; see `_bad_since_ms`."""
+"""Seconds from the time when a version is bad until it has no traffic; see `_bad_since_ms`."""
 
 _SHOWN_SECONDS: Final = 60
 
 WITHOUT_TRAFFIC: Final[dict[Fault, tuple[Step, str]]] = {
     Fault.CRASHES: (
         Step.READY,
-        # Or, in the second in which it runs again: it does not answer.
+        # Or in the second in which it runs again: it does not answer.
         r"ended by themselves [3-9] times: .*"
         r"collect (is \w+|does not .* 200) \(RuntimeError: no zone is set\)",
     ),
@@ -41,14 +41,14 @@ WITHOUT_TRAFFIC: Final[dict[Fault, tuple[Step, str]]] = {
     Fault.FORGETS: (Step.PREFLIGHT, r"its query transmit does not read retry_out, of which the checkpoint"),
     Fault.SPLITS: (
         Step.READY,
-        # Spark misses either the second source's offsets or a topic of the first one's.
+        # Spark misses either the second source's offsets or a topic of the first source.
         r"ended by themselves [3-9] times: .*spark\W.*(\[1\] sources in the checkpoint|failOnDataLoss)",
     ),
 }
-"""The step in which the fault is found, and what is said of it."""
+"""The step in which the fault is found, and the words for it."""
 
 WITH_TRAFFIC: Final[dict[Fault, str]] = {
-    # What is not delivered counts as late until it is known to be lost: a loss may be said in `settle` only.
+    # Undelivered events count as late until they are known to be lost: a loss may show in `settle` only.
     Fault.SLOWER: r"% of [\d,]+ events are late, against",
     Fault.DROPS: r"\d+ events are lost",
     Fault.DOUBLES: r"% of [\d,]+ events are doubled, against",
@@ -57,12 +57,12 @@ WITH_TRAFFIC: Final[dict[Fault, str]] = {
 }
 
 _TO_REPLAY: Final = frozenset({Fault.DROPS, Fault.GARBAGE})
-"""Faults after which the events that went through have to be processed again."""
+"""Faults after which the events that passed through must be processed again."""
 
 
 @pytest.fixture(scope="module")
 def releases(live: LiveTwins) -> Releases:
-    """Of sides that have both run: the dark one has checkpoints for a version to go on from."""
+    """Releases on sides that have both run: the dark one has checkpoints that a version can continue from."""
     found = Releases(live)
     if not all((side.checkpoints / "transmit").is_dir() for side in live.twins.sides):
         found.run("switch")
@@ -107,7 +107,7 @@ def test_a_version_that_is_bad_for_customers_is_undone_within_minutes(
 def _undone(
     fault: Fault, live: LiveTwins, releases: Releases, folder: Path
 ) -> tuple[Release, Customer, DeliveryCheck]:
-    """The release of a bad version under a customer's load, once all that it did is put right."""
+    """The undone release of a bad version under a customer's load, after all its effects were repaired."""
     customer = Customer(live, fault.name.lower(), folder, RATE, BATCH)
     with customer.busy():
         release = releases.undone_by_itself(bad_version(fault))
@@ -123,10 +123,10 @@ def _undone(
 
 
 def _bad_since_ms(fault: Fault, release: Release, memory: Sequence[MemoryReading]) -> int:
-    """From when the version is bad, epoch milliseconds: from its first traffic, unless it leaks.
+    """When a version became bad, epoch milliseconds: with its first traffic, unless it leaks.
 
-    A leak is bad from the first minute in which it needs too much, by readings of the test's own, which
-    know nothing of when the deployer found it.
+    A leak is bad from the first minute in which it needs too much, by the test's own readings, which do not
+    depend on when the deployer found it.
     """
     traffic_ms = next(each.since_ms for each in release.log if each.step is Step.CANARY)
     if fault is not Fault.LEAKS:

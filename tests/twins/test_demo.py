@@ -1,4 +1,4 @@
-"""`make demo-twins` as a user runs it, with two sides of its own: it says what became of its events."""
+"""`make demo-twins` as a user runs it, with its own two sides, reports the fate of its events."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""The side that traffic left is parked when everything that it took is accounted for."""
+"""The side that traffic left is parked once everything that it took is accounted for."""
 
 import re
 from pathlib import Path
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.proof, pytest.mark.timeout(3_600)]
 
 RATE: Final = 100
 LATER: Final = "503:400s=20%"
-"""The destination asks for another try when the switch has long been at its last step but one."""
+"""The destination asks for another try when the switch has long reached its last step but one."""
 
 REFUSED: Final = 20
 
@@ -27,7 +27,7 @@ def test_events_that_wait_for_their_next_try_keep_a_side_until_they_have_arrived
     releases, customer = Releases(live), Customer(live, "drain", tmp_path, RATE)
     with customer.busy():
         releases.begin("switch")
-        switched = releases.at(Step.PROVE)  # a start may take longer than these events wait
+        switched = releases.at(Step.PROVE)  # a start may take longer than the events wait
         customer.refuse_some(LATER, REFUSED)
         releases.at(Step.DRAIN)
         words = r"left: .*\d+ events wait for their next try"

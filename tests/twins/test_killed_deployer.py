@@ -1,4 +1,4 @@
-"""The deployer of two real sides under load is killed (SIGKILL) in each step in which a release is seen."""
+"""SIGKILL of the deployer of two real sides under load, in each step in which a release is seen."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.proof, pytest.mark.timeout(3_600)]
 
 _LOOK_SECONDS: Final = 0.2
 _RELEASE_SECONDS: Final = 2_400
-"""Each time another deployer leads after 5 s of silence, and may act after 16 s more."""
+"""Seconds: each time another deployer leads after 5 s of silence, and may act after 16 s more."""
 
 _RESTART_SECONDS: Final = 60
 _SHOWN_SECONDS: Final = 60
@@ -41,13 +41,13 @@ def test_a_release_whose_deployer_is_killed_in_each_step_is_done_and_loses_nothi
         serving = {done["target"]: (commit, 100, False), done["former"]: (done["former_version"], 0, True)}
         eventually(lambda: releases.serving() == serving, _SHOWN_SECONDS, f"{serving} is shown")
         customer.steady()
-        releases.run("rollback")  # as it was, for the tests after this one
+        releases.run("rollback")  # restored for the following tests
     assert customer.check().lost == ()
     assert set(killed) >= JUDGED & LOOKING, "those last for minutes, and none of them was missed"
 
 
 def _killed_in_each_step(releases: Releases, supervisor: Supervisor) -> list[Step]:
-    """The steps in which the deployer was killed, until the release has ended; they are said."""
+    """Kill the deployer in each step until the release has ended; returns and prints the steps."""
     killed: list[Step] = []
     until = time.monotonic() + _RELEASE_SECONDS
     while not (release := releases.state()).ended:
@@ -61,7 +61,7 @@ def _killed_in_each_step(releases: Releases, supervisor: Supervisor) -> list[Ste
 
 
 def _kill(supervisor: Supervisor) -> None:
-    """SIGKILL to the deployer; returns once the supervisor has started another."""
+    """SIGKILL the deployer; returns once the supervisor has started another."""
     before = int(eventually(lambda: supervisor.pid(DEPLOY), _RESTART_SECONDS, "a deployer runs"))
     os.kill(before, signal.SIGKILL)
     eventually(lambda: supervisor.pid(DEPLOY) not in (0, before), _RESTART_SECONDS, "another one runs")

@@ -1,4 +1,4 @@
-"""Brokers are restarted one by one, as for a patch: the dark side's, and those of the side that serves."""
+"""Brokers are restarted one by one, as for a patch: the dark side's, and the serving side's."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,20 +26,20 @@ def test_a_patch_of_the_dark_sides_brokers_costs_the_customer_no_minute(
 
 
 def test_a_patch_of_the_brokers_that_serve_loses_nothing(live: LiveTwins, tmp_path: Path) -> None:
-    """The cost of the patch is in the test's output."""
+    """The test's output shows the cost of the patch."""
     cards = _patched(_sides(live)[1], Customer(live, "light-patch", tmp_path, RATE))
     assert sum(card.lost for card in cards) == 0
 
 
 def _sides(live: LiveTwins) -> tuple[Side, Side]:
-    """The dark side, and the light one."""
+    """The dark side and the light one."""
     weights = LocalTraffic(live.twins).state().weights
     dark, light = sorted(live.twins.sides, key=lambda side: weights[side.name])
     return dark, light
 
 
 def _patched(side: Side, customer: Customer) -> Sequence[MinuteCard]:
-    """The customer's settled minutes around a restart of each broker of a side, which are said."""
+    """The customer's settled minutes around a restart of each of a side's brokers; they are printed."""
     with customer.busy():
         patch_brokers(side)
         customer.steady()

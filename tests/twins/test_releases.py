@@ -24,10 +24,10 @@ pytestmark = [pytest.mark.proof, pytest.mark.timeout(3_600)]
 
 MOST_DEPLOY_SECONDS: Final = 360
 MOST_ROLLBACK_SECONDS: Final = 10
-"""From before `hifi rollback` until the edge gives the former side all traffic, which it has half of."""
+"""Seconds from before `hifi rollback` until the edge gives the former side, which has half, all traffic."""
 
 FIRST_RATE: Final = 30
-"""Of the customer that is a version's first traffic: as much as the tenth of all that others try."""
+"""Rate of the customer that is a version's first traffic: equal to the tenth of all that others try."""
 
 _SHOWN_SECONDS: Final = 60
 
@@ -66,7 +66,7 @@ def test_a_version_takes_all_traffic_and_the_former_one_takes_it_back(
 
 
 def test_a_release_that_is_taken_back_gives_its_traffic_back_at_once(live: LiveTwins, tmp_path: Path) -> None:
-    """Its first traffic is one customer's, and what went through it is processed again."""
+    """Its first traffic is one customer's, and that customer's events are processed again."""
     releases, edge = Releases(live), EdgeTraffic(live.twins)
     first = Customer(live, "goes-first", tmp_path, FIRST_RATE, BATCH)
     others = Customer(live, "taken-back", tmp_path, RATE - FIRST_RATE, BATCH)
@@ -95,7 +95,7 @@ def test_a_release_that_is_taken_back_gives_its_traffic_back_at_once(live: LiveT
 
 
 def test_the_traffic_changes_sides_opens_both_and_goes_back(live: LiveTwins, tmp_path: Path) -> None:
-    """A side that opens is late with its first events: no minute is spent by both sides' cards together."""
+    """A side that opens delivers its first events late: no minute counts as spent on both sides' cards."""
     releases = Releases(live)
     customer = Customer(live, "switches", tmp_path, RATE, BATCH)
     with customer.busy():
@@ -118,13 +118,13 @@ def test_the_traffic_changes_sides_opens_both_and_goes_back(live: LiveTwins, tmp
 
 
 def _cold_minutes(release: dict[str, Any]) -> range:
-    """Minutes in which a version may be late with its tenth: a part of one, and whole ones that are cold."""
+    """Minutes in which a tenth of the events may be late: a part of one, and whole ones on a cold version."""
     warm = first_warm_minute(msgspec.convert(release, Release))
     return range(_began(release, Step.CANARY) // MINUTE_MS, warm)
 
 
 def _takes_alone(live: LiveTwins, side: str, first: Customer, others: Customer) -> None:
-    """A side's own meter counts events of the first customer, and none of the others'."""
+    """A side's own meter counts events of the first customer, and none of the others."""
 
     def collected(customer: Customer) -> int:
         return sum(card.collected for card in live.minutes(side, customer.name))
@@ -134,7 +134,7 @@ def _takes_alone(live: LiveTwins, side: str, first: Customer, others: Customer) 
 
 
 def _spent(*customers: Customer) -> Sequence[tuple[str, int]]:
-    """Customer and epoch minute, by the sides that run."""
+    """Customer and epoch minute of the spent minutes of running sides."""
     return [
         (customer.name, card.minute)
         for customer in customers

@@ -1,4 +1,4 @@
-"""Two whole sides behind one port: the traffic moves to and fro and a side is parked, and nothing is lost."""
+"""Two whole sides behind one port: traffic moves to and fro, a side is parked, and nothing is lost."""
 
 import re
 import sys
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.proof, pytest.mark.timeout(3_600)]
 
 RATE = 200
 BATCH = 2
-"""A hundred requests a second, as many as other tests of two sides send."""
+"""Events in a request: a hundred requests a second, as in other tests of two sides."""
 
 READY_SECONDS = 900
 DRAIN_SECONDS = 300
@@ -25,11 +25,11 @@ PROVE_SECONDS = 300
 MEGABYTE = 1024**2
 MOST_PARKED_MEGABYTES = 2_048
 MOST_MEGABYTES = 8_192
-"""Of both sides, edge and store, while one side is parked."""
+"""Memory of both sides, edge and store, while one side is parked."""
 
 
 class Moves:
-    """The steps of the test, each until it is over."""
+    """The test's steps; each waits until it is complete."""
 
     def __init__(self, live: LiveTwins) -> None:
         self.backend = LocalBackend(live.twins, WARM_UP_SECONDS)
@@ -42,7 +42,7 @@ class Moves:
         eventually(lambda: self._proven(side), PROVE_SECONDS, f"events pass {side}", every=1)
 
     def switch(self, to: str, other: str) -> None:
-        """Give one side all traffic, and wait until the other one has settled what it took."""
+        """Give one side all traffic, and wait until the other one has settled its events."""
         self.backend.set_weights({to: 100, other: 0}, fence=self.fence)
         eventually(lambda: self._settled(other), DRAIN_SECONDS, f"{other} has settled everything", every=1)
 
@@ -52,7 +52,7 @@ class Moves:
         eventually(lambda: self._parked(side), 180, f"{side} is parked", every=1)
 
     def by_traffic(self) -> tuple[str, str]:
-        """Both sides, the one with the least traffic first."""
+        """Both sides, the one with less traffic first."""
         weights = self.backend.weights()
         least, most = sorted(weights, key=lambda side: weights[side])
         return least, most

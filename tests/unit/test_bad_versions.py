@@ -1,4 +1,4 @@
-"""Bad versions for the proof: each fault still has its place in HEAD, and making one changes nothing else."""
+"""Bad versions for the proof: each fault still applies to HEAD, and changes nothing else."""
 
 import subprocess
 from pathlib import Path

@@ -46,7 +46,7 @@ def prose(page: Path) -> str:
 
 
 def prose_of(text: str) -> str:
-    """The same of a text."""
+    """A text without its code blocks."""
     return _FENCE.sub("", text)
 
 
@@ -57,7 +57,7 @@ def headings(page: Path) -> set[str]:
 
 
 def table_rows(page: str, heading: str) -> dict[str, list[str]]:
-    """The other cells of a row, by each name in backticks of its first one; of the tables below a heading."""
+    """The other cells of each row below a heading, by each name in backticks in the row's first cell."""
     sections = re.split(r"(?m)^##+ ", (ROOT / "docs" / page).read_text())
     (section,) = (each for each in sections if each.startswith(f"{heading}\n"))
     found: dict[str, list[str]] = {}
@@ -164,7 +164,7 @@ def test_the_table_of_topics_is_that_of_the_code() -> None:
 
 
 def defaults(settings: type[BaseSettings]) -> dict[str, str]:
-    """By variable, the default as a table shows it; of those that a class of settings does not share."""
+    """Defaults by variable, as a table shows them, without those of shared settings."""
     own = {name: each.default for name, each in settings.model_fields.items() if name not in SHARED}
     return {f"HIFI_{name.upper()}": shown(default) for name, default in own.items()}
 

@@ -1,4 +1,4 @@
-"""Python that the docs have their readers run: its modules are there, and the names imported from them."""
+"""Python commands in the docs: their modules exist, and so do the names imported from them."""
 
 import importlib
 import re
@@ -20,13 +20,13 @@ _RUN = re.compile(r"\bpython3? -m ([a-z_][\w.]*)")
 
 
 def code(text: str) -> Iterator[str]:
-    """Fenced blocks, and what stands in backticks elsewhere."""
+    """Fenced blocks, and text in backticks elsewhere."""
     yield from (block for _, block in _FENCED.findall(text))
     yield from _INLINE.findall(_FENCED.sub("", text))
 
 
 def imports(text: str) -> Iterator[tuple[str, str]]:
-    """Modules, each with a name that is imported from it."""
+    """Modules, each with a name imported from it."""
     for part in code(text):
         for module, names in _IMPORT.findall(part):
             for name in names.strip("()").split(","):
@@ -35,20 +35,20 @@ def imports(text: str) -> Iterator[tuple[str, str]]:
 
 
 def missing(text: str) -> list[str]:
-    """The modules that are run and the names that are imported in a text's code, and that there are not."""
+    """Modules and imported names in a text's code that do not exist."""
     run = [module for part in code(text) for module in _RUN.findall(part)]
     absent = [f"python -m {module}" for module in run if not runs(module)]
     return absent + [f"{module}: {name}" for module, name in imports(text) if not has(module, name)]
 
 
 def runs(module: str) -> bool:
-    """Whether `python -m` finds it; a package needs a `__main__`."""
+    """Whether `python -m` can run it; a package needs a `__main__`."""
     found = specified(module)
     return found is not None and (not found or specified(f"{module}.__main__") is not None)
 
 
 def specified(module: str) -> bool | None:
-    """Whether it is a package; None if there is no such module."""
+    """Whether it is a package; None if no such module exists."""
     try:
         spec = find_spec(module)
     except ModuleNotFoundError:

@@ -1,4 +1,4 @@
-"""The last lines of `make test`: each test that failed, why, and in which stream."""
+"""The last lines of `make test`: each failed test with reason and output stream."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""Parts of `make proof`: three that check at a time, one that measures, and all beside those that wait."""
+"""Parts of `make proof`: up to three checks at a time, one measurement, and all waiting parts beside them."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The lock files follow pyproject.toml: `make lock` after a change of its dependencies."""
+"""The lock files match pyproject.toml; run `make lock` after a change of its dependencies."""
 
 import re
 import tomllib

@@ -26,11 +26,11 @@ _ONE_MEANING: Final[Mapping[str, str]] = {
     "HIFI_PUBLIC_URL": "where clients find the process behind a proxy",
     "HIFI_SECRETS": "YAML file that holds the secrets",
 }
-"""Variables that several processes declare with defaults of their own, and that mean the same to all."""
+"""Variables that several processes declare with different defaults and the same meaning."""
 
 
 def _processes() -> Iterator[type[BaseSettings]]:
-    """Settings of every program of a side, and what they derive from."""
+    """Settings of all programs of a side, with their base classes."""
     for path in sorted((_ROOT / "pipelines").rglob("settings.py")):
         module = import_module(".".join(path.relative_to(_ROOT).with_suffix("").parts))
         for found in vars(module).values():
@@ -39,7 +39,7 @@ def _processes() -> Iterator[type[BaseSettings]]:
 
 
 def _declarations() -> Mapping[str, set[str]]:
-    """By variable, the classes that declare it."""
+    """The classes that declare each variable."""
     found: defaultdict[str, set[str]] = defaultdict(set)
     for process in _processes():
         for field in process.model_fields:

@@ -1,4 +1,4 @@
-"""Figures of the tests of two sides: since when a version leaks, and which minutes a customer lost."""
+"""Figures of tests on two sides: the start of a leak, and the minutes that a customer lost."""
 
 import re
 from collections.abc import Sequence
@@ -13,11 +13,11 @@ from tests.harness.memory_recording import MemoryReading, heavy_since_ms, record
 from tests.harness.waiting import eventually
 
 TRAFFIC_MS = 10 * MINUTE_MS + 40_000
-"""In the midst of a minute."""
+"""Within a minute."""
 
 
 def _readings(*seconds_and_sizes: tuple[int, int, int]) -> Sequence[MemoryReading]:
-    """Readings so many seconds after the first traffic, of the version and of the side beside it."""
+    """Readings at intervals after the first traffic, of the version and of the side beside it."""
     return [
         MemoryReading(TRAFFIC_MS + 1_000 * seconds, {"green": mine, "blue": other})
         for seconds, mine, other in seconds_and_sizes

@@ -56,7 +56,7 @@ def _describe() -> Statement:
 
 
 def _read_traffic(environment: Environment) -> Statement:
-    """What edge reads at each plan. Other parameters of the account are another's, and may be secret."""
+    """Read the two parameters that edge needs at each plan; the account's others may be secret."""
     names = environment.names
     parameters = (names.weights_parameter, names.closed_parameter)
     return Statement(

@@ -92,7 +92,7 @@ class WeightedRecords(Construct):
             )
 
     def _leading(self, side: Side) -> Any:
-        """As the deployer sets it: 100 for the side with more, blue if both have the same."""
+        """The deployer's rule: 100 for the side with more weight, blue on a tie."""
         blue, green = (self._weight(each) for each in (Side.BLUE, Side.GREEN))
         leads = Op.gte(blue, green) if side is Side.BLUE else Op.gt(green, blue)
         return Token.as_number(Fn.conditional(leads, 100, 0))

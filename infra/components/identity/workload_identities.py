@@ -158,7 +158,7 @@ class DocumentTable:
         ]
 
     def acting(self) -> list[Statement]:
-        """The same, and write on the condition that an activity in a side's register is still one's own."""
+        """`statements`, and condition writes on still holding an activity in a side's register."""
         condition = Statement(
             sid="Steps", actions=["dynamodb:ConditionCheckItem"], resources=[self.table_arn]
         )

@@ -1,4 +1,4 @@
-"""How the deployer gets into a side's Kubernetes: its role, and the group that the role is of there."""
+"""The deployer's access to a side's Kubernetes: its IAM role, mapped to a Kubernetes group."""
 
 from cdktf import ITerraformDependable
 from cdktf_cdktf_provider_aws.eks_access_entry import EksAccessEntry
@@ -14,7 +14,7 @@ EKS does."""
 
 
 class DeployerAccess(Construct):
-    """The side's own deployer has the role; whoever has the role, on either side, is of the group."""
+    """Gives the role to the side's own deployer, and the group to the role, which both deployers have."""
 
     def __init__(self, scope: Construct, name: str, *, cluster_name: str, role_arn: str) -> None:
         """Declare association and access entry.

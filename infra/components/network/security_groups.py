@@ -25,7 +25,7 @@ _BROKER_METRICS_PORTS = (11001, 11002)
 
 @dataclass(frozen=True, kw_only=True)
 class Clients:
-    """Who reaches a load balancer.
+    """The clients that may reach a load balancer.
 
     Attributes:
         exposure: Whether it has public addresses.

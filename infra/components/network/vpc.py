@@ -56,7 +56,7 @@ class Network(Construct):
         DefaultSecurityGroup(self, "default", vpc_id=self._vpc.id, tags={"Name": f"{prefix}-unused"})
         zones = plan_zones(cidr, region=region)
         self.gateway = InternetGateway(self, "internet", vpc_id=self._vpc.id, tags={"Name": prefix})
-        """Of the public subnets: what has public addresses there can only be made after it."""
+        """Resources with public addresses in the public subnets can only be created after it."""
 
         public = self._public_subnets(zones, self.gateway)
         self._public_subnets_made = [subnet for _, subnet in public]

@@ -1,4 +1,4 @@
-"""Where audit starts without a checkpoint: after what the ledger covers, so that nothing is tallied twice."""
+"""Finds where audit starts without a checkpoint: where the ledger ends, so that nothing is tallied twice."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -62,7 +62,7 @@ def uncovered_offsets(spark: SparkSession, settings: SparkSettings, node: str, *
 
 
 def covered_offsets(bootstrap: str, ends: Mapping[Partition, int]) -> Mapping[Partition, int]:
-    """How far the ledger covers each of these partitions; partitions that it does not mention are left out.
+    """The offset up to which the ledger covers each of these partitions; uncovered ones are left out.
 
     Args:
         bootstrap: the brokers.

@@ -50,8 +50,8 @@ the event's own time; for a receipt, the time that transmit measured lags from."
 
 ROWS: Final = (*PLACE, *TEXTS, *NUMBERS, "watched")
 """Columns from `transforms.rows` to `aggregation.tally`. `watched` is empty unless the pipe watches fields,
-and never null: Spark measures its Arrow batch after each row, for which Arrow fills the offsets of all null
-lists at the end of the column again, which grows with the square of the rows."""
+and never null. Spark measures its Arrow batch after each row, and each time Arrow fills the offsets of all
+null lists at the end of the column again: that cost grows with the square of the rows."""
 
 OUTPUT: Final = "topic string, key binary, value binary"
 """Rows of the Kafka sink, in Spark's words."""

@@ -27,7 +27,7 @@ def events(topic: str, rows: pa.Table) -> pa.Table:
 
 
 def _stage(topic: str, rows: pa.Table) -> pa.Array:
-    """As numbers of the stages, in their order; null for none."""
+    """The stage of each row, as its number in the list of stages; null for none."""
     if topic in TOPIC_STAGES:
         return pa.repeat(pa.scalar(_NUMBERS[TOPIC_STAGES[topic]], pa.int8()), rows.num_rows)
     stages = KIND_STAGES[topic]

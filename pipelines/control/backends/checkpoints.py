@@ -18,7 +18,7 @@ from shared.contracts.topology import CHAIN_GROUPS, CHAIN_QUERIES
 _FIRST: Final = "sources/0/0"
 
 Offsets = dict[str, int]
-"""By `topic/partition`, the offset of the next record."""
+"""The offset of the next record, by `topic/partition`."""
 
 _ByTopic = dict[str, dict[str, int]]
 
@@ -40,9 +40,9 @@ class CheckpointStore(Protocol):
 
 
 def query_positions(store: CheckpointStore, queries: Iterable[str] = CHAIN_GROUPS) -> dict[str, Offsets]:
-    """By query, where it would go on; queries without a checkpoint are missing.
+    """The offsets at which each query would go on; queries without a checkpoint are missing.
 
-    Without the meter's, which goes on by what its ledger covers and is set to no position.
+    The meter's query is left out: it goes on where its ledger ends, and is never set to a position.
 
     Raises:
         ValueError: if a checkpoint cannot be read.
@@ -53,7 +53,7 @@ def query_positions(store: CheckpointStore, queries: Iterable[str] = CHAIN_GROUP
 
 
 def readable_positions(store: CheckpointStore) -> dict[str, Offsets]:
-    """As `query_positions`, but leaves out queries with a checkpoint that cannot be decoded.
+    """Like `query_positions`, but skips queries with a checkpoint that cannot be decoded.
 
     Raises:
         OSError: if the files cannot be had.

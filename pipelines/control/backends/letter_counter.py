@@ -66,7 +66,7 @@ class LetterCounter:
         """The ends at which everything was counted; None while it is not."""
 
     def count(self) -> Mapping[str, int] | None:
-        """By reason, the letters that were not replayed; None while some of them are not read yet."""
+        """Letters that were not replayed, by reason; None until all of them are read."""
         ends = dict(self._ends())
         if self._complete_at is not None and self._is_outdated(ends):
             self._found, self._read_to = Counter(), {}
@@ -105,7 +105,7 @@ class LetterCounter:
 
 
 def letter_counter(bootstrap: str) -> LetterCounter:
-    """Of one side's brokers; `count` raises KafkaException and TimeoutError."""
+    """A counter for one side's brokers; its `count` raises KafkaException and TimeoutError."""
     replayed = ReplayedLetters()
     topics = (Topic.DEAD_LETTER, Topic.REPLAYED)
 

@@ -14,7 +14,7 @@ from shared.runtime.side_stability import PATH
 
 T = TypeVar("T")
 _MOST_MINUTES: Final = 1_440
-"""Of one question to observe."""
+"""Most minutes of one request to observe."""
 
 Ask = Callable[[str], bytes]
 """The answer of a side's observe to GET of a path; raises BackendError, RefusedError for status 400."""
@@ -65,9 +65,8 @@ def minutes_of(ask: Ask, first: int, last: int, used: Callable[[int], MinuteUsag
 def side_minute(card: MinuteFigures, used: MinuteUsage) -> SideMinute:
     """A minute as the deployer judges it.
 
-    Dead letters count that hifi could have prevented, whether they were replayed since or not. Of an observe
-    of an earlier version, which does not count them, those that lie there beyond the customer's are known;
-    they are never more.
+    Dead letters that hifi could have prevented count, whether they were replayed since or not. An observe of
+    an earlier version does not count these, so all beyond the customer's own are taken, which is never more.
     """
     dead_letters = max(card.hifi_dead, card.dead - card.customer_dead)
     dead = {"dead letter": dead_letters, "quarantine": card.quarantined}
@@ -89,9 +88,9 @@ def side_minute(card: MinuteFigures, used: MinuteUsage) -> SideMinute:
 
 
 def _without_hops(ask: Ask, path: str) -> list[MinuteFigures]:
-    """Of all customers together a minute has a hop for each pipe, which nothing here reads.
+    """Ask for minutes without their hops: over all customers there is one for each pipe, and none is used.
 
-    An observe of an earlier version does not know the parameter.
+    An observe of an earlier version refuses the parameter, so it is asked without.
     """
     try:
         return _answer(ask, f"{path}&hops=false", list[MinuteFigures])

@@ -33,7 +33,7 @@ class MinuteReadings:
         self._read, self._clock, self._monotonic = read, clock, monotonic
         self._last: dict[int, Reading] = {}
         self._changed = 0.0
-        """Of the newest reading that is forgotten."""
+        """`changed` of the newest reading that was dropped."""
 
         self._read_at = float("-inf")
 

@@ -85,7 +85,7 @@ def _replay(
 
 
 def _with_added(positions: Positions, names: Iterable[str]) -> Positions:
-    """With the beginning of each partition that is missing, for the query that goes back and its group."""
+    """Add missing partitions, from their beginning, for the query that goes back and its group."""
     begins, group = dict.fromkeys(names, 0), group_name(REPLAYING_NODE)
     queries = {REPLAYING_NODE: begins | positions.queries[REPLAYING_NODE]}
     # Or the lag in them would be that of the version before.
@@ -121,7 +121,7 @@ def _behind(offsets: Offsets, reached: Mapping[str, int]) -> bool:
 
 
 def _held(bootstrap: str, since: Offsets) -> dict[str, OffsetRange]:
-    """By `topic/partition`, which records there are in all that the query reads, of `since` at least."""
+    """The records held by each partition that the query reads; each partition of `since` must be there."""
     with OffsetRangeReader(bootstrap, "hifi-restore", seconds=_ANSWER_SECONDS) as reader:
         found = {f"{each.topic}/{each.partition}": each for each in reader.whole(INPUTS[REPLAYING_NODE])}
     if since.keys() - found.keys():  # a broker that has just started may not know it yet

@@ -4,10 +4,10 @@ A query without a checkpoint begins with the first records of its topics, so tha
 first release to a new side can go back there. A query's group shows how far it is. One that has committed
 nothing counts as standing with its query, or the lag after a replay would be that of the version before.
 
-Checkpoints outlive a side that is destroyed. Of the one that is made anew they point beyond the end of its
-topics, or to topics that are not there yet, and do not count, as little as for the query that starts with
-them (`resumed` in shared/spark/starting_offsets.py): it begins with the first records. Taken as they are they
-would look like progress that a version has lost, and undoing it would send all of its events again.
+Checkpoints outlive a side that is destroyed. Once the side is rebuilt they point beyond the end of its
+topics, or to topics that do not exist yet, and are ignored. The query ignores them too (`resumed` in
+shared/spark/starting_offsets.py) and begins with the first records. Taken at face value they would look like
+progress that a version has lost, and undoing that version would send all of its events again.
 """
 
 from collections.abc import Iterable, Mapping
@@ -68,7 +68,7 @@ def side_positions(brokers: Brokers, checkpoints: CheckpointStore) -> Positions:
 
 
 def readable_side_positions(brokers: Brokers, checkpoints: CheckpointStore) -> Positions:
-    """As `side_positions`, but leaves out queries with a checkpoint that cannot be decoded.
+    """Like `side_positions`, but skips queries with a checkpoint that cannot be decoded.
 
     Raises:
         OSError: if the files cannot be had.

@@ -1,4 +1,4 @@
-"""Encodes the canary's requests to collect and decodes those that its destinations receive. Pure."""
+"""Encodes the canary's requests to collect, and decodes the requests that its destinations receive. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime

@@ -18,7 +18,7 @@ from shared.runtime.logging import get_logger
 _log = get_logger(__name__)
 _MAX_BODY_BYTES: Final = 2 * 1024 * 1024
 _BODY_SECONDS: Final = 30.0
-"""In which a request's body must arrive: nothing else here waits."""
+"""Time limit for a request's body to arrive; nothing else here waits."""
 
 _CLOSE_SECONDS: Final = 0.5
 
@@ -88,13 +88,22 @@ def _destination(pipe: CanaryPipe, on_event: OnEvent) -> _Handler:
 def _pause(on_pause: OnPause) -> _Handler:
     async def take(request: web.Request) -> web.Response:
         text = (await request.read()).decode(errors="replace").strip()  # in whatever charset it is said to be
-        if not (text.isdecimal() and int(text) <= MOST_PAUSE_SECONDS):
+        seconds = _pause_seconds(text)
+        if seconds is None:
             said = f"the body has to be the seconds of a pause, 0 to {MOST_PAUSE_SECONDS}, not {text[:20]!r}"
             return web.Response(status=400, text=said)
-        on_pause(int(text))
+        on_pause(seconds)
         return web.Response(status=204)
 
     return take
+
+
+def _pause_seconds(text: str) -> int | None:
+    """None if it is none. Python refuses to read a number of very many digits."""
+    if not text.isdecimal() or len(text) > len(str(MOST_PAUSE_SECONDS)):
+        return None
+    seconds = int(text)
+    return seconds if seconds <= MOST_PAUSE_SECONDS else None
 
 
 def _health(report: Report, registry: CollectorRegistry) -> _Handler:

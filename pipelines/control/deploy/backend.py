@@ -26,10 +26,10 @@ from shared.contracts.diamond.stability import Stability
 from shared.contracts.releases import Positions
 
 Weights = Mapping[str, int]
-"""By side, its share of the traffic in percent; the sum is 100."""
+"""Each side's share of the traffic in percent; they add up to 100."""
 
 Pinned = Mapping[str, str]
-"""By tenant, the side that takes its events whatever the weights are."""
+"""The side that takes a tenant's events whatever the weights are, by tenant."""
 
 
 NONE_PINNED: Final[Pinned] = MappingProxyType({})
@@ -40,7 +40,7 @@ class BackendError(Exception):
 
 
 class RefusedError(BackendError):
-    """What was asked takes the request for a wrong one (400), as one of an earlier version may."""
+    """The side answered 400 to the request, as an earlier version may."""
 
 
 class FencedError(Exception):
@@ -147,23 +147,23 @@ class SideMinute(Struct, frozen=True, kw_only=True):
     """Canary events that arrived with other bytes."""
 
     p95_ms: float | None = None
-    """Of the time inside hifi; None without deliveries."""
+    """95th percentile of the time inside hifi; None without deliveries."""
 
     dead: dict[str, int] = {}
-    """By reason: events that became dead letters or went to quarantine."""
+    """Events that became dead letters or went to quarantine, by reason."""
 
     cpu_seconds: float | None = None
-    """That the chain's processes used in the minute; None if it is not known."""
+    """CPU time of the chain's processes in the minute; None if it is not known."""
 
     memory_bytes: int | None = None
-    """That they held at its end; None if it is not known."""
+    """Memory of these processes at the end of the minute; None if it is not known."""
 
 
 class Remains(Struct, frozen=True, kw_only=True):
     """Records and events that a side took and has not settled."""
 
     lag: dict[str, int]
-    """By consumer group of the chain, records that are not read yet; a group that is missing is not known."""
+    """Unread records of each consumer group of the chain; for a missing group they are unknown."""
 
     retries: int = 0
     """Events that wait for their next try."""
@@ -234,7 +234,7 @@ class Backend(Protocol):
         ...
 
     def readable_positions(self, side: str) -> Positions:
-        """As `positions`, but leaves out queries with a checkpoint that cannot be decoded."""
+        """Like `positions`, but skips queries with a checkpoint that cannot be decoded."""
         ...
 
     def restore(self, side: str, positions: Positions, *, replayed: Positions | None, fence: int) -> None:
@@ -287,7 +287,7 @@ class Backend(Protocol):
         ...
 
     def pinned(self) -> Pinned:
-        """By tenant, the side that takes its events now, whatever the weights are."""
+        """The side that takes a tenant's events now whatever the weights are, by tenant."""
         ...
 
     def unroutable(self, tenants: Sequence[str]) -> str:
@@ -310,7 +310,7 @@ class Backend(Protocol):
         ...
 
     def dead_letters(self, side: str) -> Mapping[str, int] | None:
-        """By reason, dead letters that were not replayed: they are reported, and a side is parked with them.
+        """Dead letters that were not replayed, by reason: reported, but no obstacle to parking a side.
 
         None while they are being counted: a side may have millions of them.
         """

@@ -88,7 +88,7 @@ class Deployer:
         return self._write(release, decided(known, seen, self._policy, self._clock()))
 
     def _waiting(self, release: Release) -> Release:
-        """With what it waits for now. A step that is bounded by a time has it from when it may begin."""
+        """Note what the release waits for now. A step with a time limit gets it from when it may begin."""
         now_ms = self._clock()
         waits = list(self._permissions.take(release) or self._operations.reasons_to_wait(release, now_ms))
         if waits == release.waits:
@@ -110,11 +110,11 @@ class Deployer:
 def health_of(backend: Backend, release: Release, side: str) -> Stability:
     """A side's health, as it counts for the present step.
 
-    Of the target, only what happened since its code was started: alarms about the version before it, which
-    may be the bad one that this release replaces, stay open for up to an hour. Nor does it count how it did
-    with its first traffic, which the verdict judges as that of a version that still compiles.
+    For the target, only events since its code was started count: alarms about the version before it, perhaps
+    the bad one that this release replaces, stay open for up to an hour. Its first traffic does not count
+    either: the verdict judges that, as from a version that still compiles.
 
-    In PARK a target of whose health nothing is known counts as calm: it has all the traffic in any case.
+    In PARK a target with unknown health counts as calm: it has all the traffic in any case.
     """
     if not needs_health(release, side):
         return CALM

@@ -15,7 +15,7 @@ class DeployMetrics:
     """Gauges of the newest release and of this process, in a registry of their own."""
 
     def __init__(self, clock: Clock) -> None:
-        """By `clock`, so that the time in a step goes on while the table is away."""
+        """`clock` measures the time in a step, so that it goes on while the table is away."""
         self._clock = clock
         self._release: Release | None = None
         self.registry = into = process_registry("deploy")

@@ -74,7 +74,7 @@ _ON_BOTH: Final = frozenset(
 
 
 def sides_of(release: Release) -> tuple[str, ...]:
-    """On which sides the present step acts; none while nothing is changed."""
+    """The sides that the present step acts on; none while nothing is changed."""
     if release.step is Step.PREFLIGHT or release.ended:
         return ()
     if release.step in _ON_BOTH or release.step in BACKWARD:
@@ -83,7 +83,7 @@ def sides_of(release: Release) -> tuple[str, ...]:
 
 
 def action_of(release: Release) -> Action:
-    """As what the present step is registered."""
+    """The action as which the present step is registered."""
     if release.kind is Kind.ROLLBACK or release.step in BACKWARD:
         return Action.STEP_BACK
     if release.step in (Step.START, Step.READY):
@@ -94,11 +94,13 @@ def action_of(release: Release) -> Action:
 def needs_health(release: Release, side: str) -> bool:
     """Whether the side has to be stable for the present step.
 
-    Not the side that traffic leaves: whatever it has is a reason to leave it, and it is parked once losses
-    and doubles are settled, or as it is if it is broken. Not one on which code is only being started,
-    either, nor in a step that only looks on; nor at the end of a burst: both sides have traffic already, and
-    what is left of it has to go to one of them. Not on the way back, which no health delays: to ask a side
-    that does not answer would.
+    It does not have to be if
+
+    - traffic leaves the side: any problem is a reason to leave. It is parked once losses and doubles are
+      settled, or as it is if it is broken;
+    - code is only being started there, or the step only looks on;
+    - a burst ends: both sides have traffic already, and one of them has to take the rest;
+    - the release is on its way back, which no health delays; asking a side that does not answer would.
     """
     if not RULES[action_of(release)].needs_stable:
         return False
@@ -130,7 +132,7 @@ def percent(release: Release, policy: Policy) -> int | None:
 
 
 def pinned(release: Release) -> Mapping[str, str]:
-    """By tenant, the target for those that the present step pins to it; empty unless it is CANARY."""
+    """The target, by each tenant that the present step pins to it; empty unless the step is CANARY."""
     tenants = release.canary_tenants if release.step is Step.CANARY else ()
     return dict.fromkeys(tenants, release.target)
 

@@ -1,8 +1,8 @@
 """Stores and retires minutes while observe reads the ledger to its end.
 
-So memory stays bounded, and a process that is killed meanwhile continues where it was. How far the nodes were
-when a record of the ledger was written is unknown, so nothing is proven lost or doubled here, and no alarm
-changes: the control loop does that once the ledger is read.
+So memory stays bounded, and a process that is killed meanwhile continues where it was. It is unknown how far
+the nodes were when a record of the ledger was written. So nothing is proven lost or doubled here, and no
+alarm changes; the control loop does that once the ledger is read.
 """
 
 from collections.abc import Callable, Collection

@@ -102,7 +102,7 @@ class ControlLoop:
 
     @property
     def snapshot(self) -> Snapshot:
-        """As of the last look. Before the first one all that is known is how far behind the meter is."""
+        """The snapshot of the last look; before the first look only how far behind the meter is."""
         if self._looked is not None:
             return self._looked
         return Snapshot(behind=True, behind_seconds=self._staleness.seconds(self._clock(), 0))

@@ -140,7 +140,7 @@ class Store:
     def _clear(self) -> None:
         """Delete the parts that no head names any more; what fails is tried with the next write.
 
-        Not in a transaction, which would cost twice as much: nothing refers to them, whoever has begun since.
+        Not in a transaction, which would cost twice as much: no process refers to them any more.
         """
         left = list(self._long.take())
         try:

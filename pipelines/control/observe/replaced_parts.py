@@ -12,7 +12,7 @@ MOST: Final = 10_000
 
 
 class ReplacedParts:
-    """What this process wrote of long items. May be used from any thread."""
+    """The parts of long items that this process wrote. Thread-safe."""
 
     def __init__(self) -> None:
         self._named: dict[ItemKey, Sequence[ItemKey]] = {}
@@ -24,7 +24,7 @@ class ReplacedParts:
         return key in self._named
 
     def note(self, key: ItemKey, parts: Sequence[ItemKey]) -> None:
-        """An item has these parts now, or none: what it had before is replaced."""
+        """Note that an item has these parts now, or none; its former parts are replaced."""
         with self._changing:
             before = self._named.pop(key, ())
             self._replaced += [part for part in before if part not in parts]

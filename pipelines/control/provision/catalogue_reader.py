@@ -14,14 +14,14 @@ class _Unreadable(NamedTuple):
     """The version of the tenant's catalogue."""
 
     row: str
-    """For people: the first document that could not be read."""
+    """The first document that could not be read, in words for people."""
 
 
 class CatalogueReader:
-    """Belongs to one thread.
+    """Reads all tenants' documents. Not thread-safe.
 
-    A document that this version of hifi cannot read, because a newer one wrote it through another side, holds
-    up its tenant alone: what was read of that tenant before stays, until the document is written anew.
+    A newer version of hifi on another side may write a document that this one cannot read. That holds up its
+    tenant alone: the documents that were read before stay, until the document is written again.
     """
 
     def __init__(self, table: DocumentTable) -> None:
@@ -38,26 +38,26 @@ class CatalogueReader:
 
     @property
     def version(self) -> int:
-        """Of the whole catalogue: how many versions all tenants have written."""
+        """The version of the whole catalogue: how many versions all tenants have written."""
         return sum(self._versions.values())
 
     @property
     def documents(self) -> Sequence[StoredDocument]:
-        """Of all tenants. The object is replaced when one of them changes, never changed."""
+        """The documents of all tenants. A change replaces the object and never mutates it."""
         if self._all is None:
             self._all = tuple(each for documents in self._documents.values() for each in documents)
         return self._all
 
     @property
     def unread(self) -> frozenset[str]:
-        """Tenants of which nothing could be read yet. The object is replaced when they change."""
+        """Tenants with nothing read yet. A change replaces the object."""
         return self._unread
 
     def refresh(self) -> None:
         """Read what changed. A tenant's documents are as they were at one version, never half of a bundle.
 
-        What a tenant writes meanwhile is left to the next time, so that others do not wait for one that goes
-        on writing; only what was never read yet is read until it stands still.
+        Writes that come meanwhile are left to the next refresh, so that no tenant waits for another that goes
+        on writing. Only a tenant that was never read is read until its documents stand still.
 
         Raises:
             StoreError: if the table cannot be read; what was read stays.

@@ -19,10 +19,10 @@ _KEPT_MS: Final = 2 * STORED_MS
 """How long a process that does not lead keeps a use: the leader wrote it long ago."""
 
 _MOST_KEYS: Final = 50
-"""Of one turn, each with two requests at most. The rest waits for the next one: documents wait meanwhile."""
+"""Most keys written in one turn, with up to two requests each. Documents wait meanwhile; so does the rest."""
 
 _LONGEST_MS: Final = 200
-"""After which a turn begins no further key, milliseconds."""
+"""Milliseconds after which a turn begins no further key."""
 
 _Key = tuple[str, str]
 """Tenant and sort key."""
@@ -31,7 +31,7 @@ _Key = tuple[str, str]
 class _Pending(NamedTuple):
     use: KeyUse
     taken_ms: int
-    """By this process's clock: that of the use may be wrong, and what waited in the topic is older."""
+    """When it was read, by this process's clock: the use's own time may be wrong or older."""
 
 
 class KeyUsageWriter:
@@ -44,7 +44,7 @@ class KeyUsageWriter:
         """One for each key at most; the key that waits longest is the first."""
 
         self._written: dict[_Key, int] = {}
-        """What the table has of keys that were used a little while ago."""
+        """The table's last use of keys that were used recently."""
 
     def __len__(self) -> int:
         return len(self._pending) + len(self._written)

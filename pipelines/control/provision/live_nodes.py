@@ -33,11 +33,11 @@ class LiveNodes:
         }
 
     def usage(self, now_ms: int) -> Usage:
-        """By node, what all of its processes that are alive use."""
+        """The configuration that all live processes of a node use, by node."""
         return usage(self._newest.values(), now_ms)
 
     def instances(self, now_ms: int) -> dict[str, int]:
-        """By node, how many processes are alive."""
+        """The number of live processes, by node."""
         found: dict[str, int] = {}
         for each in self._newest.values():
             if now_ms < each.at_ms + each.valid_ms:

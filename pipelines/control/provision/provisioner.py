@@ -148,9 +148,7 @@ class Provisioner:
         return force(newest.get(tenant, -1), self._nodes.usage(self._clock()))
 
     def _newest_offsets(self, entries: Entries, _position: int) -> Mapping[str, int]:
-        """By tenant, the offset of what was published last. A record that cannot be read only moves the
-        position.
-        """
+        """The offset of the record published last, by tenant. Unreadable records only move the position."""
         found: dict[str, int] = {}
         for key, entry in entries.items():
             tenant = entry.document.tenant

@@ -22,10 +22,10 @@ from shared.contracts.heartbeats import Usage, lacking
 from shared.contracts.publish_plan import Records, document_key
 
 Entries = Mapping[bytes, Entry]
-"""By key on the `config` topic."""
+"""Entries by their key on the `config` topic."""
 
 LIVE_MS: Final = LIVE_SECONDS * 1_000
-"""For so long, what was published of a tenant keeps its new sources waiting for nodes that say nothing."""
+"""How long after a tenant's last publication its new sources wait for nodes that are silent."""
 
 
 def wanted(stored: Iterable[StoredDocument], published: Entries, unread: Container[str] = ()) -> Entries:
@@ -37,7 +37,7 @@ def wanted(stored: Iterable[StoredDocument], published: Entries, unread: Contain
     Args:
         stored: the documents.
         published: what the topic holds.
-        unread: tenants of which nothing can be read; what is published of them stays, as hifi's own does.
+        unread: tenants that cannot be read; their published entries stay, as hifi's own do.
     """
 
     def stays(each: Entry) -> bool:
@@ -58,7 +58,7 @@ class Difference(Struct, frozen=True, kw_only=True):
     """The changes that bring the topic to what is wanted."""
 
     changed: Entries
-    """To be published at once."""
+    """Entries to publish at once."""
 
     opened: Entries
     """New sources: published when the pipes that they may feed are in force."""

@@ -26,7 +26,7 @@ class Refused(Struct, frozen=True):
 
     side: str
     reasons: Sequence[str]
-    """For operators: they name who acts."""
+    """Reasons for operators; they name the actors."""
 
 
 class RolloutActivities:

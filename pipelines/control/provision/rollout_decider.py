@@ -19,7 +19,7 @@ _log = get_logger(__name__)
 
 
 class RolloutDecider:
-    """Of the process that holds the lease. Belongs to one thread; methods raise StoreError."""
+    """Decides rollouts in the process that holds the lease. Not thread-safe; methods raise StoreError."""
 
     def __init__(
         self,

@@ -12,14 +12,14 @@ from shared.contracts.rollouts import RolloutCard, RolloutState, standing
 
 
 class Move(Struct, frozen=True, kw_only=True):
-    """From one state to the next, which may be the same."""
+    """A rollout's move from one state to the next, which may be the same."""
 
     key: str
     """`state_key` of the pipe."""
 
     rollout: Rollout
     former: RolloutState | None
-    """As it is in the table."""
+    """The state that the table has."""
 
     state: RolloutState
     """The one that holds."""

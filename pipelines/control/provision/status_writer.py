@@ -21,7 +21,7 @@ _log = get_logger(__name__)
 
 
 class _Written(NamedTuple):
-    """What the table has of a document."""
+    """The status that the table has of a document."""
 
     status: DocumentStatus | None
     """None if there is none, or none that this version can read."""
@@ -43,7 +43,7 @@ class StatusWriter:
     def __init__(self, items: ItemStore[DocumentStatus], side: str, clock: Clock) -> None:
         self._items, self._side, self._clock = items, side, clock
         self._written: dict[str, dict[str, _Written]] = {}
-        """By tenant and `kind/name`; read from the table when a tenant is first written."""
+        """Written statuses, by tenant and `kind/name`; loaded from the table at a tenant's first write."""
 
     def __len__(self) -> int:
         """How many documents it knows the status of."""

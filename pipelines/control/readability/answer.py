@@ -20,10 +20,10 @@ class Reading(Struct, frozen=True, kw_only=True):
     """The result of reading a recording with one version."""
 
     refused: dict[str, int] = {}
-    """By topic, how many of its records the node that reads it cannot use."""
+    """Records that the topic's reader cannot use, by topic."""
 
     records: dict[str, int] = {}
-    """By topic, how many there were."""
+    """Records that were read, by topic."""
 
     checkpoints: list[str] = []
     """Why this version cannot go on from the checkpoints, a sentence each; empty if it can."""

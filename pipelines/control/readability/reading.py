@@ -123,4 +123,4 @@ _REFUSED_BY: Final[Mapping[str, Callable[[SparkSession, Sequence[Recorded]], int
     "route": _refused_by_route,
     **dict.fromkeys(("transmit", "transmit_slow", "retry"), _refused_by_transmit),
 }
-"""By the group of the chain that reads a topic. What retry passes on, transmit reads."""
+"""How many records cannot be used, by the group that reads the topic; transmit reads what retry passes on."""

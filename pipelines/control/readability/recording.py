@@ -19,7 +19,7 @@ from shared.kafka.offset_range_reader import OffsetRange, OffsetRangeReader
 
 
 class _Most(NamedTuple):
-    """Of each partition at most so many records, and of their bytes: the last ones."""
+    """Limits of one partition: only the last records and bytes are taken."""
 
     records: int
     bytes: int
@@ -48,11 +48,11 @@ class Recorded(Struct, frozen=True):
 
 
 class Recording(Struct, frozen=True, kw_only=True):
-    """Of one side, or of several."""
+    """The last records and query positions of one side, or of several."""
 
     records: list[Recorded]
     queries: dict[str, dict[str, int]] = {}
-    """By streaming query, for each `topic/partition` the offset of the next record, as in its checkpoint."""
+    """The offset of the next record in each checkpoint, by streaming query and `topic/partition`."""
 
 
 def last_records(bootstrap: str) -> list[Recorded]:

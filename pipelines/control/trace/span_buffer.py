@@ -41,10 +41,10 @@ class SpanBuffer:
         self._hold_ms = hold_ms
         self._numbers = count()
         self._traces: dict[int, Trace] = {}
-        """By number, oldest first."""
+        """Traces by number, oldest first."""
 
         self._open: dict[tuple[str, str], Trace] = {}
-        """By tenant and event: the one that takes further trace points."""
+        """The trace that takes an event's further trace points, by tenant and event."""
 
         self._next: dict[Partition, int] = {}
         self._held = 0
@@ -77,7 +77,7 @@ class SpanBuffer:
         return found
 
     def _held_long_enough(self, trace: Trace, now_ms: int) -> bool:
-        """By a clock that may have been set back since: a trace of a later time is held no longer."""
+        """Whether to release a trace; also one from the future, as the clock may have been set back."""
         return not now_ms - self._hold_ms < trace.since_ms <= now_ms
 
     def done(self, traces: Iterable[Trace]) -> None:
@@ -92,7 +92,7 @@ class SpanBuffer:
             del self._open[_event(point)]
 
     def positions(self) -> dict[Partition, int]:
-        """For each partition the offset before which everything was exported."""
+        """The offset up to which everything was exported, by partition."""
         found = dict(self._next)
         for trace in self._traces.values():
             for partition, offset in trace.records:

@@ -93,7 +93,7 @@ def _own_id(point: TracePoint) -> str:
 
 
 def _parent_id(point: TracePoint, context: TraceContext) -> str | None:
-    """Of collect the client's span; of what a pipe is about, route's."""
+    """The parent span's id: the client's for collect, route's for whatever concerns one pipe."""
     match point.stage:
         case Stage.COLLECTED:
             return None if context.span_id == _id(point, COLLECT) else context.span_id

@@ -20,10 +20,10 @@ class KeyUsage:
 
     def __init__(self) -> None:
         self._used: dict[str, KeyUse] = {}
-        """By digest, since the last report."""
+        """Uses since the last report, by digest."""
 
         self._reported: dict[str, int] = {}
-        """By digest, when it was last used of what was reported a little while ago."""
+        """The last use in recent reports, by digest."""
 
     def __len__(self) -> int:
         return len(self._used) + len(self._reported)

@@ -1,8 +1,8 @@
 """How fast records that are due leave a partition. Pure.
 
-A burst is spread as full jitter would spread it: n records evenly over a span, in a partition's order at a
-steady rate. A random delay for each record would not work here: a partition is read in order, so a record
-would leave after the longest delay of all before it, and nearly the whole burst at the end of the span.
+A burst is spread like full jitter would: n records evenly over a span, in the partition's order, at a steady
+rate. A random delay for each record would not work: a partition is read in order, so each record would wait
+for the longest delay before it, and nearly the whole burst would leave at the end of the span.
 """
 
 from typing import Final, NamedTuple

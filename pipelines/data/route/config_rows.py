@@ -1,12 +1,14 @@
 """Pipes to rows of `schema.SOURCE_ROW`, as plain Python values. Pure."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from pipelines.data.route.field_tree import Path, Tree, slots, tree_of
+from shared.contracts.comparing_steps import Comparing, comparing
 from shared.contracts.documents import Pipe, TenantName
 from shared.contracts.headers import attribute_header
 from shared.contracts.matchers import Matcher, as_double
-from shared.contracts.matching_steps import Comparing, comparing, steps_per_byte
+from shared.contracts.matching_steps import attribute_steps, steps_per_byte
 from shared.contracts.patterns import DATA, Condition, compile_pattern
 from shared.contracts.watches import check_watches, watched_names
 from shared.matching.sampling import threshold
@@ -32,44 +34,41 @@ def valid_pipes(pipes: Iterable[Pipe], now_ms: int, refused: Callable[[Pipe, str
 def source_row(source: TenantName, pipes: Iterable[Pipe], now_ms: int) -> Row:
     """The row of one tenant's source: the alternatives of all its pipes in one list."""
     pipes = list(pipes)
-    attributes, data = PathSlots(), PathSlots()
+    compiled = [(pipe, conditions) for pipe in pipes for conditions in compile_pattern(pipe.match)]
+    paths = [condition.path for _, conditions in compiled for condition in conditions]
+    attributes = slots(path for path in paths if path[0] != DATA)
+    data = slots([*(path[1:] for path in paths if path[0] == DATA), *_watched_paths(pipes)])
     alternatives = [
         (
             pipe.name,
             threshold(pipe, now_ms),
-            [_condition(c, attributes.of(c.path)) for c in conditions if c.path[0] != DATA],
-            [_condition(c, data.of(c.path[1:])) for c in conditions if c.path[0] == DATA],
+            [_condition(c, attributes[c.path]) for c in conditions if c.path[0] != DATA],
+            [_condition(c, data[c.path[1:]]) for c in conditions if c.path[0] == DATA],
         )
-        for pipe in pipes
-        for conditions in compile_pattern(pipe.match)
+        for pipe, conditions in compiled
     ]
     watches = [_watched(pipe, data) for pipe in pipes if pipe.watch] or None
-    names = [attribute_header(path[0]) for path in attributes.paths]
-    costs = (Comparing(*condition[2:]) for *_, on_data in alternatives for condition in on_data)
-    per_byte = steps_per_byte(data.paths, costs)
-    return *source, names, [list(path) for path in data.paths], alternatives, watches, per_byte
+    names, tree = [attribute_header(name) for (name,) in attributes], tree_of(data)
+    return *source, names, tree.row, alternatives, watches, *_steps(alternatives, tree)
 
 
-def _watched(pipe: Pipe, data: "PathSlots") -> Row:
-    check_watches(pipe.watch, pipe.masks)
-    fields = [(each.field, each.kind, data.of(watched_names(each.field))) for each in pipe.watch]
-    return pipe.name, fields
+def _watched_paths(pipes: Iterable[Pipe]) -> Iterator[Path]:
+    for pipe in pipes:
+        check_watches(pipe.watch, pipe.masks)
+        yield from (watched_names(each.field) for each in pipe.watch)
 
 
-class PathSlots:
-    """Assigns numbers to distinct paths, in the order in which they are first used."""
+def _watched(pipe: Pipe, data: Mapping[Path, int]) -> Row:
+    return pipe.name, [(each.field, each.kind, data[watched_names(each.field)]) for each in pipe.watch]
 
-    def __init__(self) -> None:
-        self._numbers: dict[tuple[str, ...], int] = {}
 
-    def of(self, path: tuple[str, ...]) -> int:
-        """The path's number."""
-        return self._numbers.setdefault(path, len(self._numbers))
-
-    @property
-    def paths(self) -> list[tuple[str, ...]]:
-        """All paths; the index is the number."""
-        return list(self._numbers)
+def _steps(alternatives: Iterable[Row], tree: Tree) -> tuple[int, int]:
+    """`steps_per_byte` and `attribute_steps`."""
+    on_attributes, on_data = [], []
+    for *_, of_attributes, of_data in alternatives:
+        on_attributes += [Comparing(*condition[2:]) for condition in of_attributes]
+        on_data += [(condition[0], Comparing(*condition[2:])) for condition in of_data]
+    return steps_per_byte(tree.levels, tree.most_names, on_data), attribute_steps(on_attributes)
 
 
 def _condition(condition: Condition, slot: int) -> Row:

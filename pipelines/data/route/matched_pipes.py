@@ -4,7 +4,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as fn
 
 from pipelines.data.route import matching, matching_steps, watching
-from pipelines.data.route.event_values import computed_once, leaves, members
+from pipelines.data.route.data_values import field_values, members
+from pipelines.data.route.event_values import computed_once
 
 
 def matched_pipes() -> Column:
@@ -16,10 +17,13 @@ def matched_pipes() -> Column:
     be `costly`. Those are columns because they need no lambda: inside one Spark would interpret them. They
     are used twice here, so that the optimizer does not inline them.
     """
-    left = matching.open_alternatives(fn.col("alternatives"), fn.col("bucket"), fn.col("values"))
+    alternatives, bucket, values = fn.col("alternatives"), fn.col("bucket"), fn.col("values")
+    sampled = matching.sampled_alternatives(alternatives, bucket)
+    costly = matching_steps.costly_attributes(sampled, values, fn.col("attribute_steps"))
+    left = matching.open_alternatives(alternatives, bucket, values)
     by_data = computed_once(left, _by_data)
-    found = fn.when(fn.size("data_paths") > 0, by_data).otherwise(_found(matching.pipes_of(left)))
-    return fn.when(fn.col("alternatives").isNotNull(), found)
+    found = fn.when(fn.col("data_tree").isNotNull(), by_data).otherwise(_found(matching.pipes_of(left)))
+    return fn.when(alternatives.isNotNull(), fn.when(costly, _found(_null())).otherwise(found))
 
 
 def _by_data(left: Column) -> Column:
@@ -32,21 +36,21 @@ def _by_data(left: Column) -> Column:
 
 
 def _values() -> Column:
-    """The tagged texts of all leaves at each of `data_paths`; null if that would take too many steps.
+    """The tagged texts of all leaves at each field of `data_tree`; null if that would take too many steps.
 
     Text that is not a JSON object has no leaves.
     """
-    value, paths = fn.col("value"), fn.col("data_paths")
+    value, tree = fn.col("value"), fn.col("data_tree")
 
     def read(top: Column) -> Column:
-        costly = fn.col("costly") & matching_steps.costly_to_read(top, paths, value)
-        return fn.when(~costly, fn.transform(paths, lambda path: leaves(top, path)))
+        costly = fn.col("costly") & matching_steps.costly_to_read(top, tree, value)
+        return fn.when(~costly, field_values(top, tree))
 
     return computed_once(members(value.cast("string")), read)
 
 
 def _by_values(left: Column, values: Column) -> Column:
-    costly = values.isNull() | (fn.col("costly") & matching_steps.costly_to_compare(left, values))
+    costly = values.isNull() | (fn.col("costly") & matching_steps.costly_to_compare(left, "data", values))
     pipes = computed_once(
         matching.pipes_of(matching.met_by_data(left, values)),
         lambda names: _found(names, watching.watched_values(names, fn.col("watches"), values)),

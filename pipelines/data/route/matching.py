@@ -17,6 +17,11 @@ def open_alternatives(alternatives: Column, bucket: Column, values: Column) -> C
     return fn.filter(alternatives, lambda a: (bucket < a["threshold"]) & _all_match(a["attributes"], values))
 
 
+def sampled_alternatives(alternatives: Column, bucket: Column) -> Column:
+    """The alternatives that match the event's sample bucket."""
+    return fn.filter(alternatives, lambda a: bucket < a["threshold"])
+
+
 def look_at_data(alternatives: Column) -> Column:
     """Whether one of the alternatives has a condition on data."""
     return fn.exists(alternatives, lambda a: fn.size(a["data"]) > 0)
@@ -66,8 +71,14 @@ def _is_double(value: Column) -> Column:
     )
 
 
+def _is_number(value: Column) -> Column:
+    """Whether a value is a number. Spark would raise and catch two errors to cast another text."""
+    return ~fn.startswith(value, fn.lit(STRING_TAG)) & ~value.isin("true", "false", "null")
+
+
 def _value_matches(matcher: Column, value: Column) -> Column:
-    between = fn.coalesce(value.try_cast("double").between(matcher["low"], matcher["high"]), fn.lit(False))
+    number = fn.when(_is_number(value), value.try_cast("double"))
+    between = fn.coalesce(number.between(matcher["low"], matcher["high"]), fn.lit(False))
     found = fn.when(matcher["op"] == "equals", _is_listed(matcher, value)).otherwise(
         fn.exists(matcher["values"], lambda wanted: _compares(matcher["op"], value, wanted))
     )
@@ -82,12 +93,13 @@ def _is_listed(matcher: Column, value: Column) -> Column:
 
 
 def _compares(op: Column, value: Column, wanted: Column) -> Column:
-    """One comparison of a tagged text; `suffix` must not see the tag."""
+    """One comparison of a tagged text; `suffix` must not see the tag, and only copies a text to lower it."""
     is_string = fn.startswith(value, fn.lit(STRING_TAG))
+    longer = fn.octet_length(value) > fn.octet_length(wanted)
     bare = fn.substring(value, 2, 2**31 - 1)
     return (
         fn.when(op == "prefix", fn.startswith(value, wanted))
-        .when(op == "suffix", is_string & fn.endswith(bare, wanted))
+        .when(op == "suffix", is_string & longer & fn.endswith(value, wanted))
         .when(op == "equals_ignore_case", fn.lower(value) == fn.lower(wanted))
         .when(op == "wildcard", fn.rlike(value, wanted))
         .when(op == "prefix_ignore_case", fn.startswith(fn.lower(value), fn.lower(wanted)))

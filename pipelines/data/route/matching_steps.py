@@ -1,20 +1,16 @@
 """The steps that an event takes (see `shared.contracts.matching_steps`), as Column expressions.
 
-Counting is about as costly as reading, so it is only done for an event that may take too many.
+Counting takes time, too, so it is only done for an event that may take too many.
 """
 
 from pyspark.sql import Column
 from pyspark.sql import functions as fn
 
-from pipelines.data.route.event_values import (
-    computed_once,
-    elements,
-    inner_names,
-    object_members,
-    outer_nodes,
-)
+from pipelines.data.route.data_values import inner_objects, outer_objects
+from pipelines.data.route.event_values import computed_once
+from shared.contracts.comparing_steps import BLOCK_BITS
 from shared.contracts.matchers import STRING_TAG
-from shared.contracts.matching_steps import COPIED_BYTES, MATCHING_STEPS, PASSED
+from shared.contracts.matching_steps import COPIED, MATCHING_STEPS, MEMBER, OBJECT
 
 
 def may_be_costly(value: Column, steps_per_byte: Column) -> Column:
@@ -22,22 +18,36 @@ def may_be_costly(value: Column, steps_per_byte: Column) -> Column:
     return fn.coalesce(fn.octet_length(value) * steps_per_byte > MATCHING_STEPS, fn.lit(False))
 
 
-def costly_to_read(top: Column, paths: Column, value: Column) -> Column:
-    """Whether reading all paths takes too many steps; the rest are not counted then."""
-    found = fn.aggregate(
-        paths,
-        _no_steps(),
-        lambda steps, path: fn.when(steps > MATCHING_STEPS, steps).otherwise(
-            steps
-            + fn.floor(fn.size(path) * fn.octet_length(value) / COPIED_BYTES)
-            + PASSED * _passed(top, path)
+def costly_to_read(top: Column, tree: Column, value: Column) -> Column:
+    """Whether reading the fields of `data_tree` takes too many steps; data that is no object takes none."""
+    copied = COPIED * fn.octet_length(value).cast("bigint")
+    begun = computed_once(
+        (fn.size(tree["objects"]) + fn.size(tree["fields"])) * _looking_up(top),
+        lambda steps: fn.struct(
+            fn.when(steps <= MATCHING_STEPS, outer_objects(top, tree["objects"])).alias("objects"),
+            steps.alias("steps"),
         ),
     )
-    return found > MATCHING_STEPS
+    found = fn.aggregate(
+        tree["levels"], begun, lambda read, level: _further(read, level, copied), lambda read: read["steps"]
+    )
+    return top.isNotNull() & (found > MATCHING_STEPS)
 
 
-def costly_to_compare(alternatives: Column, values: Column) -> Column:
-    """Whether comparing these values with the conditions of these alternatives takes too many steps."""
+def costly_attributes(alternatives: Column, values: Column, attribute_steps: Column) -> Column:
+    """Whether comparing the attributes takes too many steps, with alternatives whose sample has the event."""
+    counted = costly_to_compare(alternatives, "attributes", values)
+    return (attribute_steps > MATCHING_STEPS) & counted
+
+
+def costly_to_compare(alternatives: Column, part: str, values: Column) -> Column:
+    """Whether comparing takes too many steps.
+
+    Args:
+        alternatives: those that are left.
+        part: of each, `attributes` or `data`.
+        values: of this part of the event, by slot.
+    """
     sizes = fn.transform(
         values, lambda of: fn.struct(fn.size(of).alias("values"), _characters(of).alias("characters"))
     )
@@ -47,7 +57,7 @@ def costly_to_compare(alternatives: Column, values: Column) -> Column:
             alternatives,
             _no_steps(),
             lambda steps, alternative: fn.aggregate(
-                alternative["data"], steps, lambda more, condition: more + _comparing(condition, known)
+                alternative[part], steps, lambda more, condition: more + _comparing(condition, known)
             ),
         ),
     )
@@ -66,39 +76,38 @@ def _characters(values: Column) -> Column:
 
 def _comparing(condition: Column, sizes: Column) -> Column:
     size = fn.get(sizes, condition["slot"])
-    return condition["per_value"] * size["values"] + condition["per_character"] * size["characters"]
+    per_block = fn.shiftright(condition["per_block"] * size["characters"], BLOCK_BITS)
+    return condition["per_value"] * size["values"] + per_block
 
 
-def _passed(top: Column, path: Column) -> Column:
-    """The members and elements on the way to a path's values."""
-    begun = fn.struct(outer_nodes(top, path).alias("nodes"), _members_in(top).alias("passed"))
-    return fn.aggregate(
-        inner_names(path),
-        begun,
-        _further,
-        lambda walk: walk["passed"] + fn.size(_all_elements(walk["nodes"])),
-    )
+def _looking_up(members: Column) -> Column:
+    """The steps of looking up a name in an object."""
+    return OBJECT + MEMBER * fn.size(fn.map_keys(members)).cast("bigint")
 
 
-def _further(walk: Column, name: Column) -> Column:
-    """The nodes one name further on."""
-    return computed_once(
-        _all_elements(walk["nodes"]),
-        lambda found: computed_once(
-            fn.array_compact(fn.transform(found, object_members)),
-            lambda of: fn.struct(
-                fn.array_compact(fn.transform(of, lambda each: fn.try_element_at(each, name))).alias("nodes"),
-                fn.aggregate(
-                    of, walk["passed"] + fn.size(found), lambda passed, each: passed + _members_in(each)
-                ).alias("passed"),
-            ),
+def _further(read: Column, level: Column, copied: Column) -> Column:
+    """One level of objects further on; where there are too many steps already, nothing more is looked up."""
+    objects = read["objects"]
+    copying = fn.when(fn.exists(objects, lambda found: fn.size(found) > 0), copied).otherwise(_no_steps())
+    found = computed_once(
+        read["steps"] + copying + _looked_up(objects, fn.concat(level["objects"], level["fields"])),
+        lambda steps: fn.struct(
+            fn.when(steps <= MATCHING_STEPS, inner_objects(objects, level["objects"])).alias("objects"),
+            steps.alias("steps"),
         ),
     )
+    return fn.when(read["steps"] > MATCHING_STEPS, read).otherwise(found)
 
 
-def _all_elements(nodes: Column) -> Column:
-    return fn.flatten(fn.transform(nodes, elements))
-
-
-def _members_in(of: Column) -> Column:
-    return fn.size(fn.map_keys(of)).cast("bigint")
+def _looked_up(objects: Column, names: Column) -> Column:
+    """The steps of looking up these names, each in the objects that it is of."""
+    each_name = fn.transform(
+        objects,
+        lambda found: fn.aggregate(found, _no_steps(), lambda so_far, each: so_far + _looking_up(each)),
+    )
+    return computed_once(
+        each_name,
+        lambda steps: fn.aggregate(
+            names, _no_steps(), lambda so_far, name: so_far + fn.get(steps, name["of"])
+        ),
+    )

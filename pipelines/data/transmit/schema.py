@@ -5,7 +5,7 @@ from typing import Final
 import pyarrow as pa
 
 FLAT: Final = ("key", "value", "headers", "topic", "partition", "offset")
-"""From `transforms.flatten` to `record_parser.read`; `headers` is a JSON object of texts, or null."""
+"""Columns from `transforms.flatten` to `record_parser.read`; `headers` is a JSON object of texts, or null."""
 
 OUTPUT: Final = "topic string, key binary, value binary, headers array<struct<key: string, value: binary>>"
 """Rows of the Kafka sink, in Spark's words."""

@@ -270,7 +270,7 @@ def _micro_batch() -> MicroBatch:
 
 
 def _local_property(name: str) -> str:
-    """What Spark's driver says of the present task; empty if it says nothing."""
+    """A local property that Spark's driver set for the present task; empty if it set none."""
     context = TaskContext.get()
     return (context.getLocalProperty(name) or "") if context is not None else ""
 

@@ -89,7 +89,7 @@ class Parts(Struct, frozen=True, kw_only=True):
     """Seconds."""
 
     bodies_bytes: int
-    """Of all requests."""
+    """Most bytes in memory for the bodies of all requests."""
 
 
 def create_app(parts: Parts) -> FastAPI:

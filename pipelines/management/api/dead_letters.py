@@ -93,7 +93,7 @@ class DeadLetters:
             return None if found is None else (found, store.replayed)
 
     def replay(self, leads_to: LeadsTo, wanted: Wanted, *, dry_run: bool) -> Replayed:
-        """Replay the wanted letters that were not replayed before; each once, whoever asks how often."""
+        """Replay the wanted letters that were not replayed before, each once even if asked repeatedly."""
         # One after the other: the later one sees what the earlier one has replayed.
         with self._opened(leads_to) as store, self._replaying:
             store.refresh()

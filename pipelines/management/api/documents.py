@@ -44,7 +44,7 @@ _TRIES: Final = 5
 """The last without other writers of this process."""
 
 SideStatuses = Mapping[str, DocumentStatus]
-"""By side."""
+"""A document's status on each side."""
 
 
 class Written(Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ from shared.runtime.side_stability import asked_stability
 _log = get_logger(__name__)
 _TIMEOUT: Final = httpx.Timeout(5.0, connect=2.0)
 _SEARCH_TIMEOUT: Final = httpx.Timeout(30.0, connect=2.0)
-"""To find one event, observe reads topics."""
+"""Longer, as observe reads topics to find an event."""
 
 _AWAY: Final = {"Retry-After": "5"}
 

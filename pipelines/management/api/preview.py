@@ -127,7 +127,7 @@ def _in_short(destination: Destination) -> DestinationView:
 
 
 def _leaving(answer: Preview, content: EventContent, transform: PipeTransform | None) -> Preview:
-    """With the event after masks and transform, with the data's own bytes."""
+    """Add the event after masks and transform, with the bytes of its data unchanged."""
     left = content if transform is None else transform.apply(content, _EXAMPLE_KEY)
     hashes = transform is not None and transform.hashes
     return replace(answer, event=Raw(structured(left)), example_hashes=hashes)

@@ -18,16 +18,16 @@ from shared.documents.nesting import deeper_than
 _ETAG: Final = re.compile(r'"([1-9][0-9]{0,9})"')
 MOST_LISTED: Final = 200
 _MOST_DEEP: Final = MAX_DOCUMENT_DEPTH + 2
-"""Of a body: its documents are in a list."""
+"""Nesting of a body: its documents are in a list."""
 
 _LISTED: Final = 100
 _MOST_DIGITS: Final = 9
-"""Of a version."""
+"""Digits of a version."""
 
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 _PLACE: Final = re.compile(r"([0-9]{15})[.]([0-9a-f]{1,64})")
 Place = tuple[int, str]
-"""Of an item in a list by time: epoch milliseconds, and its id, hexadecimal."""
+"""Position of an item in a list by time: epoch milliseconds, and its hexadecimal id."""
 
 _DOCUMENT: Final = re.compile(rf"({'|'.join(KINDS)})/{_NAME.pattern}")
 

@@ -52,7 +52,8 @@ class ApiSettings(DocumentsSettings, BodySettings):
     tenant_comparisons: int = Field(
         TENANT_COMPARISONS,
         ge=1,
-        description="Most comparisons of an event with one tenant's pipes: matchers in all alternatives.",
+        description="Most comparisons of an event with one tenant's pipes: matchers in all alternatives, "
+        "objects on the way to fields, and watched fields.",
     )
     tenant_contacts: int = Field(TENANT_CONTACTS, ge=1, description="Most contacts of one tenant.")
     tenant_secrets: int = Field(

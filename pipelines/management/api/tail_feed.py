@@ -24,7 +24,7 @@ RATE: Final = 10
 """Events a second that a tail shows; the others are only counted."""
 
 MOST_BYTES: Final = 64 * 1024
-"""Of an event that is shown; of a larger one only what a list shows."""
+"""Largest event that is shown whole; of a larger one only the fields of a list are shown."""
 
 MOST_OF_TENANT: Final = 3
 MOST_OF_PROCESS: Final = 20

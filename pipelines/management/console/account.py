@@ -56,7 +56,7 @@ class Account:
         return self._bearer()
 
     async def identity(self) -> Identity:
-        """Who this is, and its tenants now."""
+        """The person or token that is signed in, and its tenants now."""
         return await self._client.whoami(self._token)
 
     async def members(self, tenant: str) -> list[MemberView]:

@@ -17,7 +17,7 @@ class LetterQuery(Struct, frozen=True, kw_only=True):
     replayed_too: bool = False
 
     def text(self, **more: str) -> str:
-        """As the query of an address, beginning with `?`."""
+        """The query string of a URL, beginning with `?`."""
         asked = {**self.conditions, "all": "true" if self.replayed_too else "", "cursor": self.cursor, **more}
         return "?" + urlencode({name: text for name, text in asked.items() if text})
 

@@ -12,7 +12,7 @@ _THREADS: Final = 2
 
 
 class FairThreads:
-    """A person has one thread at most, so that whoever works much leaves another to the others."""
+    """One thread for each person at most, so that a busy person leaves threads to the others."""
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(_THREADS, "work")

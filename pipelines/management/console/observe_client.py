@@ -55,7 +55,7 @@ class ObserveClient:
         return await self._get("/v1/minutes", list[MinuteFigures], query)
 
     async def timeline(self, first: int, last: int) -> Timeline:
-        """Who acted on the side, and how stable it was, in these epoch minutes, both included."""
+        """The activities on the side, and its stability, in these epoch minutes, both included."""
         return await self._get("/v1/timeline", Timeline, {"from": str(first), "to": str(last)})
 
     async def minute(self, tenant: str, minute: int) -> MinuteCard:

@@ -1,4 +1,4 @@
-"""Pages that are plain HTML: whoever loads one, signed in or not, leaves nothing in this process."""
+"""Pages of plain HTML: loading one, signed in or not, keeps nothing in this process."""
 
 from http import HTTPStatus
 from typing import Final

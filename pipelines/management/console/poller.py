@@ -52,7 +52,7 @@ class Snapshot:
     quiet: tuple[QuietWindow, ...]
     tenants: tuple[str, ...]
     timeline: Timeline
-    """Of the view's hours and of the side, whatever the tenant; empty if observe does not answer it."""
+    """The side's timeline in the view's hours, for every tenant; empty if observe does not answer it."""
 
     slow_ms: int
     """When the slow part was polled, epoch milliseconds."""

@@ -1,4 +1,4 @@
-"""Who is signed in, kept in memory only: a restart signs everybody out, and no token is on a disk."""
+"""Sessions of signed-in people, in memory only: a restart ends all of them, and no token is on a disk."""
 
 import asyncio
 import secrets
@@ -23,10 +23,10 @@ RENEW_MS: Final = 60_000
 """How long before its end a token is renewed."""
 
 MOST_SESSIONS: Final = 4_000
-"""Of all people, a few kilobytes each."""
+"""Most sessions of all people; each takes a few kilobytes."""
 
 MOST_EACH: Final = 20
-"""Of one person, or of one token."""
+"""Most sessions of one person, or of one token."""
 
 _BYTES: Final = 32
 
@@ -80,7 +80,7 @@ class Session(Struct, frozen=True, kw_only=True):
     identity: Identity
     until_ms: int
     signed_in: SignedIn | None = None
-    """By the issuer, which may renew the token; None for a token that was typed."""
+    """The issuer's sign-in, which can renew the token; None for a token that was typed."""
 
     shown_once: str | None = None
     """A personal token that was just made, until a page has shown it."""
@@ -201,9 +201,9 @@ class Sessions:
 
 
 def most_crowded(sessions: Collection[Session]) -> str:
-    """The oldest session of whoever has the most, among the people of the tenants that have the most.
+    """The oldest session of the person with the most sessions, within the tenants that have the most.
 
-    Whoever makes tokens to sign in with makes them in one tenant: that ends sessions there, not of others.
+    A person who makes many tokens to sign in with makes them in one tenant, and so ends only sessions there.
     """
     crowds = Counter(_crowd(each.identity) for each in sessions)
     (crowd, _), *_ = crowds.most_common(1)

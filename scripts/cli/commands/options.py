@@ -38,7 +38,7 @@ SideFolder = Annotated[
 Detach = Annotated[
     bool, typer.Option("--detach", help="Do not wait for its end; `hifi sides` shows how far it is.")
 ]
-"""Of a command that asks the deployer for something."""
+"""Option of commands that ask the deployer for a release."""
 
 
 TrafficOnly = Annotated[

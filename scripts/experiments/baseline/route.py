@@ -54,7 +54,7 @@ def _routes(pipes: Sequence[Pipe]) -> Routes:
 
 
 def _event(given: dict[str, bytes], value: bytes | None, wanted: frozenset[str]) -> dict[str, object]:
-    """As much of the event as the patterns look at."""
+    """The fields of the event that the patterns look at."""
     event: dict[str, object] = {}
     for name in wanted:
         if name == "data":

@@ -27,10 +27,10 @@ class MethodShares:
 
     def __init__(self) -> None:
         self.top: Seconds = {}
-        """By the running method."""
+        """Samples by the running method."""
 
         self.callers: Seconds = {}
-        """By kind of thread and the innermost class of Spark, Kafka, Jackson, LZ4 or Hadoop."""
+        """Samples by kind of thread and the innermost class of Spark, Kafka, Jackson, LZ4 or Hadoop."""
 
 
 @contextmanager

@@ -31,7 +31,7 @@ class Burst(Struct, frozen=True, kw_only=True):
 
     rise: float = 120.0
     seconds: float = 900.0
-    """From the begin of the rise to the end of the simulation."""
+    """Simulated time, from the beginning of the rise."""
 
     def rate(self, now: float) -> float:
         """The load at a time."""
@@ -62,17 +62,17 @@ class Opening(Struct, frozen=True, kw_only=True):
     """Between two looks at the load."""
 
     delay: float
-    """From asked until the other side takes the first events, seconds."""
+    """Seconds from the request until the other side takes its first events."""
 
     shift: float
-    """From then until it takes half, seconds."""
+    """Seconds from then until it takes half."""
 
 
 class BurstResult(Struct, frozen=True, kw_only=True):
     """The result of a burst on the side that has more of it."""
 
     p95: list[float]
-    """By second of sending, seconds."""
+    """p95 in seconds, for each second of sending."""
 
     backlog: list[float]
     """Events that wait, by second, in seconds of the peak rate."""

@@ -40,10 +40,10 @@ class Tier(Struct, frozen=True, kw_only=True):
     step_share: float
     step_pods: int
     step_seconds: float
-    """In so long at most the larger of `step_share` of the pods, and `step_pods`, are added."""
+    """Period in which the autoscaler adds at most `step_share` of the pods, or `step_pods` if more."""
 
     start: tuple[float, float]
-    """From wanted until it takes events, the lowest and highest seconds."""
+    """Least and most seconds from wanting a pod until it takes events."""
 
     warm_up: float
     """Seconds after its start in which a pod does `cold` of what it does later."""

@@ -25,10 +25,10 @@ class Footprint(Struct, frozen=True, kw_only=True):
     partitions: int
     brokers: Brokers
     workers: int
-    """On each side that runs."""
+    """Spark workers on each running side."""
 
     pods: int
-    """Of collect, on each side that runs."""
+    """Pods of collect on each running side."""
 
     dollars: float
     """A month, beyond a side that is sized for the base rate alone."""

@@ -23,7 +23,7 @@ class Kind(StrEnum):
     """A file of the repository sets it."""
 
     PUBLISHED = "published"
-    """By the vendor, or derived from a table of ours that was made of the vendor's prices."""
+    """Published by the vendor, or derived from our table of the vendor's prices."""
 
     ASSUMED = "assumed"
 
@@ -35,7 +35,7 @@ class Point(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Date and command, or page."""
 
     cores: float
-    """That side, load generator and destination could use."""
+    """Cores that side, load generator and destination could use."""
 
     load_inside: bool = True
     """Whether load generator and destination ran on these cores as well."""

@@ -12,7 +12,7 @@ BATCH: Final = 100
 """Events per request, as in the measured points."""
 
 _BROKER_CORES: Final = (2, 4, 8, 16, 32)
-"""Of kafka.m7g.large to kafka.m7g.8xlarge."""
+"""Cores of kafka.m7g.large to kafka.m7g.8xlarge."""
 
 _DAY_SECONDS: Final = 86_400
 _WORKER_PARTS: Final = (JVM, PYTHON)
@@ -28,7 +28,7 @@ class Brokers(Struct, frozen=True, kw_only=True):
 
     @property
     def cores(self) -> int:
-        """Of all of them."""
+        """Cores of all brokers."""
         return self.count * self.cores_each
 
 
@@ -42,10 +42,10 @@ class Workers(Struct, frozen=True, kw_only=True):
     """Where the autoscaler's CPU target leaves the number."""
 
     slots: int
-    """For a slot of each partition at all times, even without one zone."""
+    """Workers that give each partition a slot at all times, even if a zone fails."""
 
     count: int
-    """That run: the most of `scaled`, `slots` and the autoscaler's minimum."""
+    """Workers that run: the largest of `scaled`, `slots` and the autoscaler's minimum."""
 
 
 class SideSize(Struct, frozen=True, kw_only=True):
@@ -54,15 +54,15 @@ class SideSize(Struct, frozen=True, kw_only=True):
     rate: float
     partitions: int
     cores_least: dict[str, float]
-    """By part, if the fixed cost is paid once."""
+    """Cores by part, if the fixed cost is paid once."""
 
     cores_most: dict[str, float]
-    """By part, if each partition pays it. Sizes are for these."""
+    """Cores by part, if each partition pays the fixed cost; the sizes are for these."""
 
     workers: Workers
     pods_held: int
     pods: int
-    """Of collect: `pods_held` hold the rate, `pods` run."""
+    """Pods of collect: `pods_held` hold the rate, `pods` run."""
 
     brokers: Brokers
 

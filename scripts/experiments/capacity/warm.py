@@ -47,10 +47,10 @@ class Answer(Struct, frozen=True, kw_only=True):
     """Events per second."""
 
     base_pods: int
-    """Of a side that is sized for the base rate alone."""
+    """Pods of a side that is sized for the base rate alone."""
 
     unprepared: BurstResult
-    """From the base's pods on."""
+    """The burst, started with the base's pods."""
 
     pods_at_peak: int
     least: int | None
@@ -151,7 +151,7 @@ def _tier(  # noqa: PLR0913 - what the two tiers differ in
 def answers(
     facts: Facts, size: SideSize, base: SideSize, utilisation: float, burst: Burst
 ) -> Iterator[Answer]:
-    """For each way and tier: what a burst from the base's size to the peak's needs."""
+    """The needs of a burst from the base's size to the peak's, for each way and tier."""
     latency = Latency(p50=facts["latency_p50"], p95=facts["latency_p95"])
     for way in ways(facts):
         for tier in tiers(facts, size, utilisation, nodes_ready=way.nodes_ready):

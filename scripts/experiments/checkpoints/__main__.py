@@ -65,7 +65,7 @@ class Boundary(Struct, frozen=True, kw_only=True):
     batches: int
     batch_seconds: float
     boundary_seconds: list[float]
-    """Of each batch, ascending: both log files."""
+    """Times of each batch, ascending, for both log files."""
 
     requests: dict[str, float]
     """A batch, by kind."""

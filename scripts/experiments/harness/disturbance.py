@@ -30,7 +30,7 @@ class Disturbance(Struct, frozen=True, kw_only=True):
     lateness: Lateness
     delivery: LoadReconciliation
     p95_ms: list[float]
-    """By second of sending, from ten seconds before it was disturbed on."""
+    """Values for each second of sending, from ten seconds before the disturbance."""
 
 
 def disturbed(

@@ -17,7 +17,7 @@ class Lateness(Struct, frozen=True, kw_only=True):
     """Seconds with a p95 of more than a second."""
 
     recovered_seconds: float
-    """From the fault until the last such second was over; 0 without any after it."""
+    """Time from the fault to the end of the last such second; 0 if there was none."""
 
     highest_p95_ms: float
     late_before: int

@@ -28,7 +28,7 @@ class Sent(Struct, frozen=True, kw_only=True):
     events: int
     acked: int
     seconds: float
-    """From the scheduled time of the first request to the last response."""
+    """Time from the first request's scheduled time to the last response."""
 
     slip_p99_ms: float
     """How much later than scheduled requests left, p99."""
@@ -43,7 +43,7 @@ class Run(Struct, frozen=True, kw_only=True):
     load: Load
     sent: Sent
     lag: Quantiles | None
-    """From the event's time, stamped as it is sent, to its arrival at the destination; ms."""
+    """Milliseconds from the event's time, stamped as it is sent, to its arrival at the destination."""
 
     delivered: int
     waiting: int

@@ -29,7 +29,7 @@ class RunningChain(Struct, frozen=True, kw_only=True):
     """Process ids of the roots of the chain's process trees."""
 
     ready_seconds: float
-    """From its start until it was ready."""
+    """Time from its start until it was ready."""
 
     check: Callable[[], None]
     """Raises ChainError if one of its processes has ended."""

@@ -33,7 +33,7 @@ class Delivery(NamedTuple):
 
     @property
     def lag_ms(self) -> int:
-        """From its last byte in to the destination's response."""
+        """Time from the event's last byte in to the destination's response."""
         return self.departed_ms - self.received_ms
 
 

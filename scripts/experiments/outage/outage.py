@@ -87,7 +87,7 @@ class Drain(Struct, frozen=True, kw_only=True):
     """Events that arrived after waiting in a retry topic."""
 
     seconds: float
-    """From the return of the destination to the last of them."""
+    """Time from the destination's return to the last of them."""
 
     most_a_second: int
     median_a_second: float

@@ -59,7 +59,7 @@ class Start(Struct, frozen=True, kw_only=True):
     """CPU seconds until ready, by process."""
 
     minute_p95_ms: float | None
-    """Of the load right after that; None if none was sent."""
+    """p95 of the load right after that; None if none was sent."""
 
 
 class _Wanted(NamedTuple):

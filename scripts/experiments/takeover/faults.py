@@ -44,10 +44,10 @@ class Fault(StrEnum):
 
 
 KILLS: Final = 20
-"""Of a storm."""
+"""Kills of a storm."""
 
 CYCLE_SECONDS: Final = 40.0
-"""From kill to kill of a storm, if a driver is at work again by then."""
+"""Time between two kills of a storm, if a driver is at work again by then."""
 
 
 def cause(fault: Fault, side: Side) -> Callable[[], None]:

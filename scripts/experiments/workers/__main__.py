@@ -39,7 +39,7 @@ from scripts.terminal import run_command
 
 _SETTLE_SECONDS = 20.0
 _NOTICED_SECONDS = 5.0
-"""By then a killed process is no longer counted."""
+"""Time after which a killed process no longer counts."""
 
 _LATE_SECONDS = {Change.KILL_DRIVER: 45}
 """Without a standby; otherwise none, or as many as the best consumer group has in the same run."""

@@ -51,7 +51,7 @@ TO_START: Final = Room(
     memory=4.0,
     memory_fix="end other programs: a side needs 4 GiB",
 )
-"""For three brokers, the driver's JVM and its Python workers, and for the topics that they write."""
+"""Room for three brokers, the driver's JVM and its Python workers, and for the topics that they write."""
 
 TO_GO_ON: Final = Room(
     disk=1.0,

@@ -56,7 +56,7 @@ def query_progress(  # noqa: PLR0913  # the driver, and for how long it is watch
 
 
 def _ages(metrics: Sequence[Sample] | None) -> dict[str, float] | None:
-    """By query, seconds since the end of its last batch."""
+    """Seconds since the end of the last batch, by query."""
     if not any(each.name == SparkMetric.READY for each in metrics or ()):
         return None
     return {

@@ -30,7 +30,7 @@ _log = get_logger(__name__)
 _NAME: Final = "executor"
 _ANY_PORT: Final = 0
 _STOP_SECONDS: Final = 8
-"""From SIGTERM to SIGKILL of the JVM; the worker kills this process after 10."""
+"""Seconds between SIGTERM and SIGKILL of the JVM; the worker kills this process after 10."""
 
 _BY_SIGNAL: Final = 128
 """A shell's status, and Java's own, of what a signal ended: the signal's number more."""

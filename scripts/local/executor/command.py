@@ -26,7 +26,7 @@ class ExecutorCommand(NamedTuple):
     """Spark's settings among the system properties."""
 
     arguments: Sequence[str]
-    """Of the executor's main class."""
+    """Arguments of the executor's main class."""
 
 
 def executor_command(java_arguments: Sequence[str]) -> ExecutorCommand:

@@ -1,8 +1,8 @@
 """`python -m scripts.local.processes.exec_program FILE`: replaces this process by one supervised program.
 
-FILE is a JSON object with `command`, `environment` and `folder`. First it ends what is left of the program's
-earlier run: if only the Spark driver's Python process is killed, its JVM may still write, and two JVMs on one
-checkpoint would corrupt it; if the supervisor itself is killed, its brokers still run.
+FILE is a JSON object with `command`, `environment` and `folder`. It first ends processes that are left of the
+program's earlier run. If only the Spark driver's Python process is killed, its JVM may still write, and two
+JVMs on one checkpoint would corrupt it. If the supervisor itself is killed, its brokers still run.
 """
 
 import json

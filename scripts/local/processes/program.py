@@ -28,7 +28,7 @@ class Program:
     """Seconds from SIGTERM to SIGKILL."""
 
     folder: str = ""
-    """In which it runs, made if it is missing; without one in the side's."""
+    """Working directory, created if missing; the side's folder if empty."""
 
 
 def unless_set(settings: Mapping[str, str]) -> dict[str, str]:

@@ -41,8 +41,8 @@ AUDIT: Final = "audit"
 """The meter's query, started last."""
 
 CANARY_PAUSE_SECONDS: Final = 2_400
-"""From a canary's start. Longer than that of its side takes, whose end ends the pause: events that come while
-the side is slow count as customers', and the warm-up, which is to make it fast, holds its load back."""
+"""Longest pause of a canary after its start: longer than its side takes to start, which ends the pause.
+Events that come while the side is slow would count as customers', and hold the warm-up's load back."""
 
 _FIRST: Final = "first"
 """Stopped before collect, so that the canary's events arrive and none waits in a retry topic."""

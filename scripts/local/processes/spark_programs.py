@@ -21,7 +21,7 @@ SPARK: Final = "spark"
 STANDBY: Final = "spark_standby"
 MASTER: Final = "spark_master"
 WORKERS: Final = tuple(f"spark_worker-{number}" for number in range(1, 9))
-"""As many as there can be; `hifi scale` starts and stops them."""
+"""All workers that a side can have; `hifi scale` starts and stops them."""
 
 EXECUTORS: Final = "spark_executors"
 """Passes on what executors write to their logs."""

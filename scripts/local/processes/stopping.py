@@ -38,7 +38,7 @@ def shut_down(supervisor: Supervisor, progress: Progress, doing: str) -> None:
 
 
 def _nothing(_number: int, _frame: FrameType | None) -> None:
-    """For a signal that comes while one is handled; Python warns if such a one is ignored by SIG_IGN."""
+    """Do nothing on a signal that comes while one is handled; with SIG_IGN, Python would warn."""
 
 
 def _handle(handler: _Handler) -> None:

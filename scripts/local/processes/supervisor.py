@@ -304,7 +304,7 @@ class _Transport(SupervisorTransport):  # type: ignore[misc]  # the library has 
 
 
 class _Connection(http.client.HTTPConnection):
-    """To a Unix socket, with a limit for each wait."""
+    """A connection to a Unix socket, with a limit for each wait."""
 
     def __init__(self, path: Path, seconds: float) -> None:
         super().__init__("localhost", timeout=seconds)

@@ -176,7 +176,7 @@ class LocalBackend:
             return side_positions(SideBrokers(place.bootstrap), FolderCheckpoints(place.checkpoints))
 
     def readable_positions(self, side: str) -> Positions:
-        """As `positions`, without queries if their checkpoints cannot be understood."""
+        """Like `positions`, but skips queries with a checkpoint that cannot be decoded."""
         with _explained():
             place = self._side(side)
             return readable_side_positions(SideBrokers(place.bootstrap), FolderCheckpoints(place.checkpoints))
@@ -227,7 +227,7 @@ class LocalBackend:
             return self._traffic.state().weights
 
     def pinned(self) -> Pinned:
-        """By tenant, the side that its events go to whatever the weights are."""
+        """The side that a tenant's events go to whatever the weights are, by tenant."""
         with _explained():
             return {tenant: each.side for tenant, each in self._traffic.state().pinned.items()}
 
@@ -269,7 +269,7 @@ class LocalBackend:
             return self._remains[side].read()
 
     def dead_letters(self, side: str) -> Mapping[str, int] | None:
-        """By reason, dead letters that were not replayed; None while they are being counted."""
+        """Dead letters that were not replayed, by reason; None while they are being counted."""
         with _explained():
             return self._letters[side].count()
 

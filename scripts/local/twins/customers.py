@@ -7,7 +7,7 @@ from shared.dynamodb.document_reader import DocumentReader
 
 
 def key_digests(documents: DocumentReader, tenants: Iterable[str]) -> Mapping[str, Sequence[str]]:
-    """By tenant, SHA-256 of each of its write keys, hexadecimal; of one without a source none.
+    """SHA-256 of each write key, hexadecimal, by tenant; a tenant without a source has none.
 
     Raises:
         StoreError: if the table cannot be used.

@@ -9,7 +9,7 @@ class FolderCheckpoints:
     """A CheckpointStore of `pipelines/control/backends/checkpoints.py`."""
 
     def __init__(self, root: Path) -> None:
-        """Of the queries that have their checkpoints in folders of `root`."""
+        """`root` has a folder with the checkpoint of each query."""
         self._root = root
 
     def numbers(self, query: str, log: str) -> set[int]:

@@ -63,20 +63,20 @@ class Backend(Struct, frozen=True, kw_only=True):
     name: str
     port: int
     servers: Mapping[str, int]
-    """By side, the port there."""
+    """The port on each side."""
 
     weights: Mapping[str, int]
-    """By side, its share in percent."""
+    """Each side's share in percent."""
 
 
 def shares(weights: Mapping[str, int], lead: str) -> Mapping[str, Mapping[str, int]]:
-    """By backend, the share of each side: pages and documents come from one side, events from both."""
+    """Each side's share, by backend: one side serves pages and documents, both take events."""
     alone = {side: _ALL if side == lead else 0 for side in weights}
     return {EVENTS: weights, API: alone, CONSOLE: alone}
 
 
 def leading(weights: Mapping[str, int], before: str) -> str:
-    """The side with the most traffic; of equal ones that which led before."""
+    """The side with the most traffic; on a tie the one that led before."""
     return max(weights, key=lambda side: (weights[side], side == before))
 
 

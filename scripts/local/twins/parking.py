@@ -1,7 +1,7 @@
 """Parks a local side: its brokers and its provisioner stay, all its other code ends.
 
-The provisioner keeps the side's documents as the table has them. Without it, whoever applies a document would
-wait for a side that does not run.
+The provisioner keeps the side's documents as the table has them. Without it, `hifi apply` would wait for a
+side that does not run.
 """
 
 from collections.abc import Mapping, Sequence

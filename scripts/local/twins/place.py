@@ -25,7 +25,7 @@ _FIRST_SIDE: Final = 10
 """Ports of the first side, counted from the edge's first."""
 
 _BETWEEN: Final = 25
-"""From the first port of one side to that of the other."""
+"""Distance between the first ports of the two sides."""
 
 
 class NoTwinsError(OperatorError):

@@ -26,8 +26,7 @@ WARM_UP: Final = "HIFI_WARM_UP_SECONDS"
 INSTALL: Final = "scripts/setup.sh edge, or apt-get install haproxy"
 
 QUICK: Final = {"HIFI_WATCH_MINUTES": "2", "HIFI_HALF_MINUTES": "1", "HIFI_LINGER_SECONDS": "5"}
-"""On one machine a version is watched for a shorter time, and no name is cached; the environment may say
-otherwise."""
+"""Shorter times of the deployer on one machine, where no name is cached; the environment overrides them."""
 
 _SYSTEM_FOLDERS: Final = "/usr/local/sbin:/usr/sbin"
 """Where distributions put it, which are not on every user's path."""

@@ -25,14 +25,14 @@ class Server(Struct, frozen=True, kw_only=True):
     backend: str
     side: str
     status: str
-    """As HAProxy says it: `UP`, `DOWN`, `DRAIN`, `MAINT`, with more words while that changes."""
+    """HAProxy's own word: `UP`, `DOWN`, `DRAIN`, `MAINT`, with more words while it changes."""
 
     weight: int
     in_flight: int
     """Requests that it has and has not answered."""
 
     requests: int
-    """That it was given since HAProxy started."""
+    """Requests that it was sent since HAProxy started."""
 
     connection_errors: int
     server_errors: int

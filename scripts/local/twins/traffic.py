@@ -55,13 +55,13 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """The traffic as the file holds it."""
 
     weights: dict[str, int]
-    """By side, its share in percent."""
+    """Each side's share in percent."""
 
     lead: str
     """The side of the console and the management API that the edge shows."""
 
     pinned: dict[str, PinnedTenant] = {}
-    """By tenant."""
+    """Pinned tenants by name."""
 
     former: list[dict[str, int]] = []
     """The weights before, newest first."""
@@ -73,7 +73,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def pinned_keys(self) -> Mapping[str, str]:
-        """By digest of a write key, the side that takes what comes with it."""
+        """The side that takes a write key's events, by the key's digest."""
         return {key: each.side for each in self.pinned.values() for key in each.keys}
 
 

@@ -94,7 +94,7 @@ def start_twins(
 def _start_side(
     side: Side, supervisor: Supervisor, profile: SideProfile, progress: Progress, limits: WarmUpLimits
 ) -> bool:
-    """As a side by itself. One that did not get warm is not marked so: a release warms it up again."""
+    """Start a side like one by itself. If it does not get warm it is not marked so: a release warms it up."""
     if profile is SideProfile.BROKERS:
         return True
     open_chain(side, supervisor, profile, progress)

@@ -22,7 +22,7 @@ class Look:
     """Seconds, on any clock."""
 
     collected: int
-    """Records that collect has written so far, one for each request, whoever sent it."""
+    """Records that collect has written so far, one for each request from any sender."""
 
     answered: int
     """Requests of the warm-up that collect has answered. What it refused for want of an acknowledgement may

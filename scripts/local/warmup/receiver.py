@@ -24,7 +24,7 @@ class WarmUpReceiver:
     def __init__(self) -> None:
         self.ids: set[str] = set()
         self.last_lag_ms = 0
-        """Of the event that arrived last."""
+        """Lag of the event that arrived last."""
 
         self._lags: deque[tuple[float, int]] = deque()
 

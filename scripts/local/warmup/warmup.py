@@ -46,8 +46,8 @@ GENTLE_LOAD: Final = 100
 fast: docs/performance.md, Start."""
 
 _GENTLY: Final = 2.5
-"""Beside a side that serves, times the bounds of another warm-up: it took 42 to 152 s, and a side that got
-traffic at a p95 of 666 ms was late in its first minute."""
+"""Factor on the bounds of a warm-up beside a serving side. It took 42 to 152 s, and a side that got traffic
+at a p95 of 666 ms was late in its first minute."""
 
 WARM_P95_MS: Final = 500
 FIRST_SECONDS: Final = 180.0

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 
 class Actor(StrEnum):
-    """Who acts."""
+    """Actors that change a side."""
 
     PROVISIONER = "provisioner"
     DEPLOYER = "deployer"
@@ -38,7 +38,7 @@ class Action(StrEnum):
 
     SCALE_OUT = "scale out"
     SCALE_IN = "scale in"
-    """By `hifi scale`. KEDA and the Cluster Autoscaler register neither: they act at once."""
+    """`hifi scale` registers both. KEDA and the Cluster Autoscaler act at once and register neither."""
 
     MAINTAIN = "maintain"
     """Patch brokers or machines."""
@@ -57,7 +57,7 @@ ACTORS: Final = {
 
 
 UNREAD_SECONDS: Final = 3_600
-"""For so long activities may go on that cannot be seen, as the register cannot be read."""
+"""How long activities count as under way while the register cannot be read."""
 
 
 class Activity(Struct, frozen=True, kw_only=True):
@@ -66,7 +66,7 @@ class Activity(Struct, frozen=True, kw_only=True):
     id: str
     action: Action
     reason: str
-    """In words, for people: `release 1.4.0`."""
+    """The reason in words: `release 1.4.0`."""
 
     phase: str = ""
     """How far it is: `canary at 10 %`."""
@@ -87,7 +87,7 @@ class Activity(Struct, frozen=True, kw_only=True):
 
     @property
     def actor(self) -> Actor:
-        """Who acts."""
+        """The actor of the action."""
         return ACTORS[self.action]
 
     @property

@@ -40,7 +40,7 @@ RULES: Final[Mapping[Action, _Rule]] = {
         needs_stable=False, waits_for=_RELEASING | _SCALING | {Action.ROLLOUT_STEP}, forcible=True
     ),
 }
-"""What each action waits for, on its side: the table of docs/control.md."""
+"""The rules by which each action waits on its side: the table of docs/control.md."""
 
 NOT_STABLE: Final = "the side is not stable"
 """So begins each reason to wait that is the side's health."""

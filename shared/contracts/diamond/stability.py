@@ -10,8 +10,8 @@ from shared.contracts.documents import OWN_TENANTS
 from shared.contracts.scorecard import MinuteCard
 
 UNSTABLE: Final = frozenset({AlarmKind.LOSS, AlarmKind.DOUBLED, AlarmKind.STALLED, AlarmKind.BURN})
-"""A side with an open alarm of one of these kinds is not stable, in a quiet window neither, unless the window
-names losses: only an operator's does, who knows of this one."""
+"""A side with an open alarm of one of these kinds is not stable, even in a quiet window. The exception is a
+window that names losses: only an operator makes one, and knows of the loss."""
 
 _UNSETTLED: Final = frozenset({AlarmKind.LOSS, AlarmKind.DOUBLED})
 
@@ -34,8 +34,8 @@ class Stability(Struct, frozen=True, kw_only=True):
     """Why it is not, a sentence each."""
 
     unsettled: Sequence[str] = ()
-    """Of the reasons, those that a side without traffic has to settle before it is parked: a loss, doubles, a
-    meter that is behind. That it was slow while it had traffic is not one of them."""
+    """The reasons that a side without traffic has to settle before it is parked: losses, doubles, a meter
+    that is behind. Having been slow while it had traffic is not one of them."""
 
     silent: bool = False
     """Whether nothing is known, as when observe does not answer; it is not stable then."""
@@ -90,10 +90,10 @@ def about_the_side(alarms: Iterable[Alarm], cards: Callable[[Alarm], Iterable[Mi
 
 
 def raised_by(alarms: Iterable[Alarm], cards: Callable[[Alarm], Iterable[MinuteCard]]) -> list[Alarm]:
-    """Of open alarms, those that some minutes have their part in, and those about the present.
+    """The open alarms that some of these minutes caused, and those about the present.
 
-    An alarm stays open for long after what it is about: what a side did with other code is not held against
-    the code that it has now.
+    An alarm stays open long after its cause. Code that runs now is not blamed for what a side did with other
+    code.
 
     Args:
         alarms: those that are open.

@@ -1,6 +1,6 @@
 """`python -m tests.contract.collect.attacks NAME PORT SHARE`: one attack on collect, as a process.
 
-SHARE, up to 1, is how much of its size it has. The floods have none: they last until collect ends them.
+SHARE, up to 1, scales the attack. Floods ignore it: they last until collect ends them.
 """
 
 import gzip
@@ -28,12 +28,12 @@ _UNKNOWN: Final = "no-such-key"
 
 
 def _bomb() -> bytes:
-    """Without its end, so that collect waits for the rest."""
+    """A gzip body of 8 MiB without its end, so that collect waits for the rest."""
     return gzip.compress(b" " * (8 * MIB - 1000))[:-8]
 
 
 def _open_block() -> bytes:
-    """16 KB of an event, in a block of a body that goes on."""
+    """One block of an unfinished chunked body: 16 KB of an event."""
     stream = zstandard.ZstdCompressor().compressobj()
     text = b'{"data":"' + b"".join(b"%x" % (n * n) for n in range(2_600))
     return stream.compress(text) + stream.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
@@ -95,7 +95,7 @@ def one_header(port: int, _: float) -> None:
 
 
 def one_content_type(port: int, share: float) -> None:
-    """20 times 25 requests at once, each with a content type of 60,000 characters and an open quote."""
+    """20 rounds of 25 concurrent requests with an open quote in a content type of 60,000 characters."""
     request = head("/v1/events", KEY, 'application/json;a="' + ";" * 60_000, "content-length: 2") + b"{}"
     for _ in range(round(share * 20)):
         with ExitStack() as held:
@@ -140,18 +140,18 @@ def deep_events(port: int, share: float) -> None:
 
 
 def places(port: int, _: float) -> None:
-    """4,200 requests of which one byte has come, so that no place is left."""
+    """4,200 requests of which one byte has arrived, so that no place is left."""
     _take_places(port, head("/v1/events", KEY, EVENT, "content-length: 100") + b"{")
 
 
 def zstd_places(port: int, _: float) -> None:
-    """4,200 requests with the beginning of a body in zstd, for each of which a decompressor is kept."""
+    """4,200 requests with the beginning of a zstd body; collect keeps a decompressor for each."""
     begin = head("/v1/events", KEY, EVENT, "content-encoding: zstd", "content-length: 100000")
     _take_places(port, begin + _open_block())
 
 
 def unread_answers(port: int, share: float) -> None:
-    """400 connections with six requests each, whose answers of a megabyte are not read.
+    """400 connections with six requests each; their answers of a megabyte are not read.
 
     The kernel takes four of each, and one costs collect 25 ms.
     """
@@ -168,7 +168,7 @@ def _take_places(port: int, begin: bytes) -> None:
 
 
 def pipelined_requests(port: int, _: float) -> None:
-    """Up to 8 MiB of requests of 25 bytes, without a key, on one connection that reads their answers."""
+    """One connection sends up to 8 MiB of 25-byte requests without a key, and reads their answers."""
     block = b"GET /healthz HTTP/1.1\r\n\r\n" * 2_600
     with socket.create_connection((HOST, port), timeout=90) as connection:
         reader = threading.Thread(target=_read_all, args=(connection,))

@@ -22,7 +22,7 @@ class CollectProcess(ServiceProcess):
     stop_seconds = request_seconds = 120
 
     def __init__(self, bootstrap: str, log: Path, **settings: str) -> None:
-        """Without other settings it has a minute for whatever may stand still: brokers, or a client here."""
+        """Timeouts are a minute unless `settings` change them: brokers, or a client here, may stall."""
         patient = dict.fromkeys(("ack_timeout", "body_timeout", "head_timeout", "drain_timeout"), "60")
         super().__init__(log, {"HIFI_BOOTSTRAP": bootstrap} | hifi_settings(patient | settings))
 

@@ -180,7 +180,7 @@ def test_acknowledged_and_late_events_are_counted(collect: CollectProcess) -> No
 
 
 class HastyCollect(CollectProcess):
-    """Asks brokers for a second: its stop waits for the last question."""
+    """Waits a second for the brokers' answers: its stop waits for the last one."""
 
     times: ClassVar[Mapping[str, float]] = {"shared.kafka.global_table._LOOK_SECONDS": 1.0}
 

@@ -42,7 +42,7 @@ connection is accepted after those of the attack: 7 s at a load average of 50. O
 
 
 class Watched:
-    """collect's memory and a good client's times, sampled until the block ends."""
+    """Samples collect's memory and a good client's response times until the block ends."""
 
     def __init__(self, process: CollectProcess) -> None:
         self._process = process
@@ -59,7 +59,7 @@ class Watched:
 
     @contextmanager
     def sampled(self, afterwards: float) -> Iterator[None]:
-        """And for so many seconds afterwards."""
+        """Sample while the block runs, and for some seconds afterwards."""
         stopping = threading.Event()
         threads = [threading.Thread(target=each, args=(stopping,)) for each in (self._ask, self._weigh)]
         for thread in threads:

@@ -11,7 +11,7 @@ from tests.harness.waiting import free_port
 
 
 def test_metrics_have_a_port_of_their_own_where_one_is_given(start: Start) -> None:
-    """The port of events is public, so metrics must not be served there."""
+    """The events' port is public, so it must not serve metrics."""
     own = free_port()
     process = start(metrics_port=str(own))
     assert process.post(encoded(event())).status == 202

@@ -18,7 +18,7 @@ from tests.harness.waiting import eventually
 
 @pytest.fixture
 def unconfigured(tmp_path: Path) -> Iterator[str]:
-    """A broker for this test, with every topic but `config`."""
+    """A broker with all topics except `config`."""
     with lone_broker(tmp_path) as address:
         create_topics(address, [spec for spec in topic_specs(1) if spec.name != Topic.CONFIG])
         yield address
@@ -27,7 +27,7 @@ def unconfigured(tmp_path: Path) -> Iterator[str]:
 def test_brokers_that_answer_are_not_enough_without_the_configuration(
     unconfigured: str, tmp_path: Path
 ) -> None:
-    """No key is refused before all keys are known: what a topic holds may be the first part of them."""
+    """collect refuses no key before it knows all keys: a topic may hold only the first part of them."""
     process = CollectProcess(unconfigured, tmp_path / "log")
     try:
         eventually(lambda: _report(process).get("kafka") is True, 120)

@@ -1,4 +1,4 @@
-"""Requests that collect refuses as a whole, through a real socket; none is answered 500 or stops it."""
+"""Through a real socket, collect refuses bad requests as a whole, never with 500, and keeps running."""
 
 import gzip
 import json
@@ -71,7 +71,7 @@ def test_over_the_sources_limit_it_is_429_until_the_wait_is_over(
     assert eventually(known) == 202
 
     def over() -> Answer | None:
-        """The limit is an event in two seconds: this may take longer."""
+        """The limit is one event in two seconds, so this may take longer."""
         answer = collect.post(GOOD, key="slow-write-key")
         return None if answer.status == 202 else answer
 

@@ -1,4 +1,4 @@
-"""Large answers of collect that are not read are dropped when they take the memory of others."""
+"""collect drops large answers that clients do not read when they take memory that others need."""
 
 import gzip
 import socket
@@ -16,7 +16,7 @@ from tests.harness.service_process import HOST
 from tests.harness.waiting import eventually
 
 _COUNT = 16
-"""Clients. What waits for them takes twice the memory that there is."""
+"""Clients. Their unread answers take twice the memory that there is."""
 
 _REFUSED = gzip.compress(b"[" + b"0," * 9_999 + b"0]")
 """Events; the answer says why each is refused, in a megabyte. The kernel takes four of these for a client."""
@@ -37,7 +37,7 @@ def test_answers_that_are_not_read_are_bounded_and_the_oldest_give_way(start: St
 
 @contextmanager
 def _reads_nothing(process: CollectProcess) -> Iterator[socket.socket]:
-    """A client that sends six requests; the first of its answers has begun."""
+    """A client that sends six requests; its first answer has begun."""
     length = f"content-length: {len(_REFUSED)}"
     wanted = ("content-encoding: gzip", length)
     first = head("/v1/events", KEY, BATCH, *wanted) + _REFUSED
@@ -52,6 +52,6 @@ def _reads_nothing(process: CollectProcess) -> Iterator[socket.socket]:
 
 
 def _connections(process: CollectProcess) -> int:
-    """That the process has with clients."""
+    """The number of connections between the process and its clients."""
     found = psutil.Process(process.process.pid).net_connections("tcp")
     return sum(each.status == psutil.CONN_ESTABLISHED and each.laddr[1] == process.port for each in found)

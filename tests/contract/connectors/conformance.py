@@ -33,10 +33,10 @@ DEADLINE = AMPLE
 """Seconds of a micro-batch."""
 
 TRY_SECONDS, MICRO_BATCH_SECONDS = 0.25, 1.0
-"""Of a try, and of a micro-batch, that end because the far side is silent."""
+"""Seconds of a try, and of a micro-batch, that end because the far side is silent."""
 
 SLACK = 40.0
-"""Seconds that a busy machine may add to a deadline; less than what a test would wait for by mistake."""
+"""Seconds that a busy machine may add to a deadline; less than a wrong wait would take."""
 
 
 class Conformance:
@@ -189,17 +189,17 @@ def opened(far: Far, egress: EgressPolicy) -> Rig:
 
 
 def kept(far: Far) -> dict[str, str]:
-    """The far side's secrets as their owners keep them: made of files, which end in a line break."""
+    """The far side's secrets as owners store them: made from files, which end in a line break."""
     return {reference: f"{text}\r\n" for reference, text in far.secrets.items()}
 
 
 def lead(rig: Rig, far: Far, name: str, port: int | None = None, **fields: object) -> None:
-    """A pipe and a destination of that name."""
+    """Add a pipe and a destination of that name."""
     rig.lead(name, far.connector, far.options(port), **fields)
 
 
 def can(far: Far, ability: str) -> None:
-    """Skip the test if this kind of destination never does that."""
+    """Skip the test if this kind of destination cannot do that."""
     if ability in far.cannot:
         pytest.skip(far.cannot[ability])
 
@@ -210,7 +210,7 @@ def events(start: int, stop: int) -> list[dict[str, object]]:
 
 
 def send(rig: Rig, deadline: float = DEADLINE) -> list[Row]:
-    """Send ALL through `p1`, as if for the first time."""
+    """Send ALL through `p1` as a first attempt."""
     rig.forget_deliveries()
     return rig.deliver(flat_batch(events(0, EVENTS)), deadline=deadline)
 

@@ -1,4 +1,4 @@
-"""The worker that every connector's tests share; `far`, the server it sends to, is each module's own."""
+"""The worker that all connectors' tests share; each module brings `far`, the server that it sends to."""
 
 from collections.abc import Iterator
 

@@ -20,19 +20,19 @@ class Far(ABC):
     """The connector's name, as documents give it."""
 
     cannot: ClassVar[Mapping[str, str]] = {}
-    """Names of this class's methods, and why this kind of destination never does that."""
+    """Methods of this class that this kind of destination cannot do, with the reason."""
 
     per_event: ClassVar[bool] = False
     """Whether it answers for each event; otherwise one answer is for all events of a request."""
 
     alone: ClassVar[bool] = False
-    """Whether each event is sent in a request of its own."""
+    """Whether each event is sent in its own request."""
 
     overwrites: ClassVar[bool] = False
     """Whether an event that is sent twice is stored once."""
 
     largest: ClassVar[int | None] = None
-    """Bytes of data from which an event is refused as too large; None accepts any event of hifi."""
+    """Bytes of data from which an event is refused as too large; None accepts every event of hifi."""
 
     secrets: ClassVar[Mapping[str, str]] = {}
     """Secrets to which `options` refer, by reference."""
@@ -47,7 +47,7 @@ class Far(ABC):
 
     @abstractmethod
     def refuse(self, ids: set[str]) -> None:
-        """From now on refuse these events for good."""
+        """Refuse these events for good from now on."""
 
     @abstractmethod
     def fail_once(self, ids: set[str]) -> None:
@@ -55,7 +55,7 @@ class Far(ABC):
 
     @abstractmethod
     def throttle(self) -> None:
-        """From now on refuse everything as too much."""
+        """Throttle every request from now on."""
 
     @abstractmethod
     def lose_answer_once(self) -> None:
@@ -103,5 +103,5 @@ class Silent:
 
 
 def nobody() -> int:
-    """A port on which no process listens."""
+    """A port without a listener."""
     return free_port()

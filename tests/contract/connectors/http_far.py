@@ -26,7 +26,7 @@ class Everywhere(dict[str, Manner]):
 
 @dataclass(frozen=True)
 class Asked:
-    """A request."""
+    """A request that the server received."""
 
     head: bytes
     body: bytes

@@ -78,7 +78,7 @@ def far() -> Iterator[Index]:
 
 
 class TestElasticsearch(Conformance):
-    """The suite."""
+    """Runs the suite against an index."""
 
 
 def test_a_document_is_the_event_with_its_data_whatever_white_space_it_had(far: Index, rig: Rig) -> None:
@@ -105,7 +105,7 @@ def test_create_takes_a_document_that_is_there_for_delivered(far: Index, rig: Ri
 def test_create_leaves_what_an_earlier_pass_wrote_and_a_replay_says_so(far: Index, rig: Rig) -> None:
     rig.lead("p1", "elasticsearch", far.options() | {"operation": "create"})
     rig.deliver(flat_batch([row(1, value=b'{"n":1}')]))
-    rig.forget_deliveries()  # as after a crash before the receipts were written
+    rig.forget_deliveries()  # as after a crash that lost the receipts
     assert set(ends(rig.deliver(flat_batch([row(1, attempt=2, first_try=5)]))).values()) == {"delivered"}
     rows = rig.deliver(flat_batch([row(1, value=b'{"n":2}', replay="r1"), row(2, replay="r1")]))
     assert ends(rows) == {"e1": "dead", "e2": "delivered"}

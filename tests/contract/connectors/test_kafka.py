@@ -35,7 +35,7 @@ NEVER = "brokers take or refuse a batch; the client asks again by itself, on a c
 
 
 class KafkaTopic(Far):
-    """A topic of two partitions in three copies."""
+    """A topic with two partitions and three replicas."""
 
     connector = "kafka"
     per_event: ClassVar[bool] = True
@@ -64,7 +64,7 @@ class KafkaTopic(Far):
         return {"bootstrap_servers": servers, "topic": self.name, "tls": False}
 
     def messages(self) -> list[Message]:
-        """All its records."""
+        """All records of the topic."""
         consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": "looks"})
         parts = [TopicPartition(self.name, partition, 0) for partition in (0, 1)]
         left = sum(retained_offsets(consumer, part, seconds=AMPLE).end for part in parts)
@@ -92,7 +92,7 @@ class KafkaTopic(Far):
         raise NotImplementedError
 
     def close(self) -> None:
-        with suppress(KafkaException):  # a repeated request finds it deleted
+        with suppress(KafkaException):  # a repeated request finds the topic deleted
             self._admin.delete_topics([self.name])[self.name].result(AMPLE)
 
 
@@ -110,11 +110,11 @@ def far(brokers: Cluster) -> Iterator[KafkaTopic]:
 
 
 class TestKafka(Conformance):
-    """The suite."""
+    """Runs the suite against the topic."""
 
 
 class Renaming:
-    """A proxy of a broker that replaces the brokers' address by another of the same length."""
+    """A broker's proxy that replaces the brokers' address by another one of the same length."""
 
     def __init__(self, port: int, address: bytes) -> None:
         self._loop = Loop()
@@ -176,7 +176,7 @@ def test_a_record_that_is_too_large_is_dead_alone(far: KafkaTopic, rig: Rig) -> 
 def test_a_record_that_got_no_answer_alone_is_not_taken_for_too_large(
     far: KafkaTopic, rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The refusal was of a batch, which may have had other requests' records."""
+    """The broker refused a batch, which may have held other requests' records."""
 
     def config(access: Access, on_error: Callable[[KafkaError], None]) -> dict[str, Any]:
         alone = {"bootstrap.servers": "127.0.0.1:1"} if access.batch_records else {}
@@ -218,9 +218,9 @@ def test_a_cluster_that_names_an_inner_broker_later_gets_no_more_events(
     assert set(ends(send(rig)).values()) == {"delivered"}
     (cluster,) = rig.connector("kafka")._clusters.values()
     monkeypatch.setattr(clusters, "LOOK_SECONDS", 0.0)
-    cluster._egress = EgressPolicy()  # revoke what was allowed
+    cluster._egress = EgressPolicy()  # revoke the permission
     until = time.monotonic() + NOTICED_SECONDS
-    while not reasons(send(rig)):  # some records may have been sent before the first refusal
+    while not reasons(send(rig)):  # some records may leave before the first refusal
         assert time.monotonic() < until, "it is not noticed"
     before = len(far.received())
     rows = send(rig)

@@ -19,13 +19,13 @@ from tests.harness.scripted_server import reply
 from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 REQUEST_BYTES = 5 * 1024 * 1024
-"""Most that PutRecords takes of data and partition keys together."""
+"""Limit of PutRecords for data and partition keys together."""
 
 CODES = {429: "ProvisionedThroughputExceededException", 503: "InternalFailure"}
 
 
 class Stream(HttpFar):
-    """A stream of two shards; each record has a status of its own."""
+    """A stream of two shards; each record has its own status."""
 
     connector = "kinesis"
     per_event: ClassVar[bool] = True
@@ -77,7 +77,7 @@ class Stream(HttpFar):
         return reply(200, body=msgspec.json.encode({"FailedRecordCount": failed, "Records": items}).decode())
 
     def records(self) -> list[dict[str, Any]]:
-        """All its records."""
+        """All records of the stream."""
         found = []
         for shard in self._client.list_shards(StreamName="events")["Shards"]:
             at = self._client.get_shard_iterator(
@@ -108,7 +108,7 @@ def far() -> Iterator[Stream]:
 
 
 class TestKinesis(Conformance):
-    """The suite."""
+    """Runs the suite against the stream."""
 
 
 def test_a_record_is_the_event_under_its_partition_key(far: Stream, rig: Rig) -> None:

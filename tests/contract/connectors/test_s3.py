@@ -87,7 +87,7 @@ def far() -> Iterator[Bucket]:
 
 
 class TestS3(Conformance):
-    """The suite."""
+    """Runs the suite against a bucket."""
 
 
 def test_an_object_for_each_minute_with_a_line_for_each_event(far: Bucket, rig: Rig) -> None:
@@ -113,7 +113,7 @@ def test_a_replay_in_another_order_overwrites_with_the_same_bytes(far: Bucket, r
 
 
 def large(rig: Rig, far: Bucket) -> list[dict[str, object]]:
-    """Events large enough for a multipart upload: base64 of noise compresses by a quarter only."""
+    """Events large enough for a multipart upload: base64 of noise compresses only by a quarter."""
     rig.lead("p1", "s3", far.options(), max_bytes=8 * 1024 * 1024, timeout_seconds=2 * AMPLE)
     noise = [base64.b64encode(random.Random(n).randbytes(780_000)) for n in range(7)]
     return [row(n, value=b'"' + noise[n] + b'"') for n in range(7)]

@@ -24,7 +24,7 @@ SECONDS: Final = 240
 
 
 class Deployers:
-    """A table, a place in a file, and deployers one after the other."""
+    """A table, a place in a file, and consecutive deployers."""
 
     def __init__(self, endpoint: str, folder: Path, ending: ExitStack) -> None:
         self.endpoint, self.table, self.folder = endpoint, f"deploy-{uuid4().hex[:8]}", folder
@@ -42,7 +42,7 @@ class Deployers:
         lease: float = 1,
         passed: Collection[Step] = tuple(Step),
     ) -> DeployProcess:
-        """Another deployer, as soon as it is ready; `DeployProcess` describes the rest."""
+        """Start another deployer and wait until it is ready; see `DeployProcess` for the arguments."""
         process = DeployProcess(
             self.endpoint,
             self.table,
@@ -62,11 +62,11 @@ class Deployers:
         return process
 
     def ask(self, kind: Kind, version: str = "") -> Release:
-        """Ask for a release without a command."""
+        """Write a request for a release, without a command."""
         return self.store.request(Request(kind=kind, version=version, by="ann"), wall_clock)
 
     def until(self, reached: Callable[[Release], bool], what: str) -> Release:
-        """The present release once it is so."""
+        """Wait until the present release meets a condition; returns it."""
 
         def holds() -> bool:
             found = self.store.current()
@@ -86,13 +86,13 @@ class Deployers:
         return Hifi(None, self._settings()).run(*arguments)
 
     def begun(self, *arguments: str) -> "subprocess.Popen[str]":
-        """A command as a process that runs; it is killed at the end of the test."""
+        """Start a command as a process; it is killed at the end of the test."""
         process = HifiProcess(None, self._settings()).begin(*arguments)
         self._ending.callback(process.kill)
         return process
 
     def whole(self, version: str, *serving: str) -> None:
-        """These sides serve a version, the other is parked, and every event ended well."""
+        """Check that these sides serve a version, the other one is parked, and every event ended well."""
         world = read_world(self.place)
         assert world.shares == {side: 100 // len(serving) * (side in serving) for side in world.sides}
         assert {side for side, each in world.sides.items() if not each.parked} == set(serving)

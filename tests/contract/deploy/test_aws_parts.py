@@ -63,7 +63,7 @@ def test_a_checkpoint_on_s3_is_read_and_made_anew(s3: Any) -> None:
 
 
 class Stops:
-    """An S3 client of a process that dies before it writes."""
+    """An S3 client in a process that dies before it writes."""
 
     def __init__(self, s3: Any) -> None:
         self._s3 = s3

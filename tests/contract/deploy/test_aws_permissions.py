@@ -31,7 +31,7 @@ from tests.contract.deploy.test_aws_parts import BUCKET, DOMAIN, SETTINGS, TABLE
 from tests.harness.local_aws import REGION, client, local_aws
 
 _NAMES = {"s3:ListObjectsV2": "s3:ListBucket"}
-"""IAM's names of operations that have another."""
+"""IAM's names of operations, where they differ."""
 
 _ITEMS = {"ConditionCheck": "ConditionCheckItem", "Delete": "DeleteItem", "Put": "PutItem"}
 _ONLY_IN_AWS = {"kms:Decrypt", "kms:GenerateDataKey", "eks:DescribeNodegroup"}
@@ -42,7 +42,7 @@ _CLUSTER = "hifi-test-blue"
 
 @pytest.fixture
 def called(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
-    """The IAM actions of all calls of AWS from now on."""
+    """The IAM actions of all AWS calls from now on."""
     found: set[str] = set()
     call = BaseClient._make_api_call
 
@@ -78,7 +78,7 @@ def test_the_role_allows_what_a_deployer_calls_and_no_more(called: set[str]) -> 
 
 
 def make(url: str) -> tuple[str, str]:
-    """Make what foundation, the sides and edge declare; returns the zone's id and an MSK cluster's ARN."""
+    """Create what foundation, the sides and edge declare; returns the zone's id and an MSK cluster's ARN."""
     DocumentTable(TABLE, url).ensure()
     region: Any = {"LocationConstraint": REGION}
     client("s3", url).create_bucket(Bucket=BUCKET, CreateBucketConfiguration=region)
@@ -106,7 +106,7 @@ def make(url: str) -> tuple[str, str]:
 
 
 def act_on_the_sides(url: str, zone: str, arn: str) -> None:
-    """Make the calls of the backend, except those to the APIs of Kubernetes and the brokers."""
+    """Make the backend's calls, except those to Kubernetes and the brokers."""
     s3 = client("s3", url)
     assert VersionStore(s3, BUCKET).manifests("1.0", "blue") is None
     checkpoints = S3Checkpoints(s3, BUCKET, "blue")
@@ -121,7 +121,7 @@ def act_on_the_sides(url: str, zone: str, arn: str) -> None:
 
 
 def write_down(url: str) -> None:
-    """Make the calls of a deployer to lead, to be allowed to act, and to say how far it is."""
+    """Make the calls with which a deployer takes the lead, gets permission to act and records progress."""
     lease = Lease(
         TABLE,
         url,

@@ -1,6 +1,6 @@
-"""A deployer is killed in each step of a release, with SIGKILL: both sides end whole, and it says who serves.
+"""SIGKILL of the deployer in each step of a release: both sides end whole, and it reports which one serves.
 
-`tests/unit/pipelines/control/deploy/test_kills.py` lets one die at each single call and write, by exceptions.
+In `tests/unit/pipelines/control/deploy/test_kills.py` it dies at each single call and write, by exceptions.
 """
 
 import re
@@ -17,24 +17,24 @@ from tests.harness.fake_world import DARK, LIGHT, NEW, OLD, Bad
 from tests.harness.waiting import eventually
 
 LEASE: Final = 0.4
-"""Seconds. Only one deployer lives at a time: one that a busy machine holds up loses nothing to another."""
+"""Seconds. Only one deployer lives at a time: a busy machine that holds it up loses nothing to another."""
 
 _DEPLOY: Final = PLANS[Kind.DEPLOY]
 _BEFORE_WATCH: Final = _DEPLOY[: _DEPLOY.index(Step.WATCH)]
-# The former side never lost all of its traffic, and need not be woken.
+# The former side always kept some traffic, so it need not be woken.
 _BAD: Final = (*_BEFORE_WATCH, Step.WATCH, *(step for step in BACKWARD if step is not Step.WAKE))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """A release, and how it ends although its deployer dies in each step."""
+    """A release, and its expected end although its deployer dies in each step."""
 
     kind: Kind
     command: str
-    """Of `hifi`, which follows it to its end."""
+    """Command of `hifi` that follows the release to its end."""
 
     steps: tuple[Step, ...]
-    """All that it goes through."""
+    """All steps of the release."""
 
     end: Step = Step.DONE
     version: str = OLD
@@ -43,13 +43,13 @@ class Run:
 
     replay: bool = False
     before: Kind | None = None
-    """A release that is done before it."""
+    """A release that is completed before it."""
 
     undone_at: Step | None = None
-    """An operator asks for the way back when the deployer has been killed in this step."""
+    """The step in which the deployer is killed before an operator requests the rollback."""
 
     lived: tuple[Step, ...] = ()
-    """The steps in which it is not killed, as another run kills it there."""
+    """Steps in which this run does not kill it, as another run does."""
 
 
 RUNS: Final = {
@@ -117,7 +117,7 @@ def test_each_kind_of_release_and_each_step_is_in_one_of_the_runs() -> None:
 
 
 def _done_before(deployers: Deployers, kind: Kind) -> None:
-    """By a deployer that is stopped in good order afterwards."""
+    """Complete a release with a deployer that is then stopped cleanly."""
     process = deployers.start()
     deployers.ask(kind, NEW if kind is Kind.DEPLOY else "")
     release = deployers.until(lambda each: each.ended, f"{kind} ends")
@@ -126,7 +126,7 @@ def _done_before(deployers: Deployers, kind: Kind) -> None:
 
 
 def _killed(deployers: Deployers, run: Run) -> tuple[tuple[Step, ...], str]:
-    """The steps in which the deployer was killed until the command had ended, and what that said last."""
+    """Kill the deployer in each step until the command ends; returns these steps and the command's output."""
     killed: list[Step] = []
     process = deployers.start(lease=LEASE, passed=run.lived)
     command = deployers.begun(*run.command.split())
@@ -140,7 +140,7 @@ def _killed(deployers: Deployers, run: Run) -> tuple[tuple[Step, ...], str]:
 
 
 def _next_step(process: DeployProcess, command: "subprocess.Popen[str]", killed: list[Step]) -> Step | None:
-    """Where the deployer is held; None once the command has ended."""
+    """The step in which the deployer is held; None once the command has ended."""
 
     def known() -> bool:
         return process.held() is not None or command.poll() is not None
@@ -150,7 +150,7 @@ def _next_step(process: DeployProcess, command: "subprocess.Popen[str]", killed:
 
 
 def _end_of(command: "subprocess.Popen[str]", run: Run) -> str:
-    """The command's last words, which name the version that serves, and its side."""
+    """Check that the command's last words name the serving version and its side."""
     out, error = command.communicate(timeout=SECONDS)
     said = out + error
     assert command.returncode == int(run.end is Step.UNDONE), said
@@ -160,7 +160,7 @@ def _end_of(command: "subprocess.Popen[str]", run: Run) -> str:
 
 
 def _assert_sides_are_shown(deployers: Deployers, run: Run) -> None:
-    """By `hifi sides`: who serves, and how the release ended."""
+    """Check that `hifi sides` shows the serving sides, and how the release ended."""
     share = 100 // len(run.serving)
     rows = [rf"{side} +{re.escape(run.version)} +{share} % +stable" for side in run.serving]
     rows.append(rf"{run.kind} \S+ +\S+ .+ {run.end}")

@@ -1,4 +1,4 @@
-"""Real deployers over DynamoDB Local: killed with SIGKILL, held up, and asked by the commands of `hifi`."""
+"""Real deployers over DynamoDB Local: killed with SIGKILL, held up, and controlled by `hifi` commands."""
 
 import json
 import re
@@ -20,7 +20,7 @@ from tests.harness.waiting import eventually
 
 @pytest.fixture(autouse=True)
 def quick_commands(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands look five times a second at the release that they follow."""
+    """Commands poll the release that they follow five times a second."""
     monkeypatch.setattr(watch, "_SECONDS", 0.2)
 
 
@@ -42,7 +42,7 @@ def test_a_deployer_whose_call_takes_longer_than_its_lease_keeps_the_lead(
     deployers.start(go, patience=SECONDS, lease=0.4)
     deployers.ask(Kind.DEPLOY, NEW)
     deployers.until(lambda release: release.step is Step.CANARY, "the slow one sets weights")
-    # Without another one, which would lead at once if a busy machine held this one up.
+    # Without a second one, which would take the lead whenever a busy machine held this one up.
     assert_kept(deployers.endpoint, deployers.table, DEPLOYER)
     go.touch()
     release = deployers.until(lambda release: release.ended, "the release ends")
@@ -136,7 +136,7 @@ def test_a_command_is_taken_by_a_deployer_that_has_shown_nothing_for_long_and_le
     deployers.start(go, patience=SECONDS)
     deployers.ask(Kind.DEPLOY, NEW)
     deployers.until(lambda release: release.step is Step.CANARY, "the slow one sets weights")
-    for name in (LIGHT, DARK):  # as if it had done so for minutes
+    for name in (LIGHT, DARK):  # as if it had lasted for minutes
         deployers.store.put_side(SideState(side=name, at_ms=wall_clock() - 300_000))
     done = deployers.hifi("rollback", "--detach")
     assert done.returncode == 0, done.stderr

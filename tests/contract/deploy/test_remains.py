@@ -1,4 +1,4 @@
-"""The events that a side has still to settle, by real brokers."""
+"""The events that a side has not settled yet, counted on real brokers."""
 
 from contextlib import suppress
 
@@ -18,9 +18,9 @@ from tests.harness.topics import Topics
 
 
 def test_events_wait_for_their_next_try_before_the_first_of_them_is_due(topics: str) -> None:
-    """The group of retry commits nothing until it has moved a record."""
+    """retry's group commits nothing until it has moved a record."""
     admin, group = admin_client(topics), group_name("retry")
-    with suppress(KafkaException):  # no test of this cluster has committed for it
+    with suppress(KafkaException):  # no test of this cluster has committed for this group
         admin.delete_consumer_groups([group])[group].result(60)  # a new cluster makes its groups' topic first
     written, reader = Topics(topics), RemainsReader(topics)
     before = reader.read().retries

@@ -1,4 +1,4 @@
-"""Where a side stands that has never run, or has the checkpoints of one that is gone, by real brokers."""
+"""Positions of a side that never ran, or that has a destroyed side's checkpoints, on real brokers."""
 
 from pathlib import Path
 

@@ -30,5 +30,5 @@ def management(
 
 @pytest.fixture
 def hifi(management: dict[str, str], tmp_path: Path) -> Hifi:
-    """The command, with a management API."""
+    """The `hifi` command with a management API."""
     return Hifi(tmp_path, management)

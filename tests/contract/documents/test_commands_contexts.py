@@ -102,7 +102,7 @@ def test_a_key_is_shown_although_apply_ends_before_its_source_is_published(
     hifi: Hifi, tenant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt  # as of Ctrl-C
+        raise KeyboardInterrupt  # as after Ctrl-C
 
     with monkeypatch.context() as waiting:
         waiting.setattr(side_documents, "unpublished", interrupted)

@@ -11,7 +11,7 @@ from tests.harness.command_line import Hifi
 
 @pytest.fixture
 def name() -> str:
-    """One of the test's own: the topic keeps its documents from test to test."""
+    """A name of the test's own: the topic keeps its documents from test to test."""
     return f"d{uuid4().hex[:8]}"
 
 

@@ -32,7 +32,7 @@ def test_a_contact_is_applied_shown_used_and_deleted(topics: str, hifi: Hifi, st
 
             def told() -> bool:
                 alarms.update(refused())
-                alarms.update(stalled())  # over, until it is found again
+                alarms.update(stalled())  # resolved, until it is found again
                 return bool(shop.requests)
 
             eventually(told, 60, "the contact received nothing")

@@ -34,7 +34,7 @@ def documents_of(settings: dict[str, str], publish_seconds: float = 120) -> Side
 
 @pytest.fixture
 def tenant() -> str:
-    """One of the test's own: the topic keeps its documents from test to test."""
+    """A tenant of the test's own: the topic keeps its documents from test to test."""
     return f"t{uuid4().hex[:8]}"
 
 
@@ -55,7 +55,7 @@ def test_documents_put_are_published_and_removed_are_gone_when_the_call_returns(
     keys = {f"{tenant}/{kind}/{tenant}".encode() for kind in ("source", "destination", "pipe")}
     documents.put(written)
     assert keys <= read_catalogue(topics).entries.keys()
-    documents.put(written)  # as they are: nothing to wait for
+    documents.put(written)  # unchanged documents: nothing to wait for
     documents.remove(written)
     assert not keys & read_catalogue(topics).entries.keys()
     documents.remove(written)
@@ -76,7 +76,7 @@ def test_a_set_larger_than_one_write_is_checked_whole_before_any_of_it_is_writte
 
 
 def fed(tenant: str, name: str, *keys: str) -> list[Document]:
-    """A source with so many pipes that another one like it is written in another part."""
+    """A source with so many pipes that a second one like it goes into another part."""
     source = Source(name=name, tenant=tenant, write_keys=[f"{key}-of-{tenant}" for key in keys])
     pipes = (
         Pipe(name=f"{name}-{at}", tenant=tenant, source=name, destination=tenant, match={"type": [str(at)]})
@@ -112,7 +112,7 @@ def test_a_change_of_somebody_else_in_between_is_not_overwritten(
 
 
 def keyless(tenant: str) -> Wanted:
-    """A source that is given a write key."""
+    """A source that gets a generated write key."""
     return Wanted(document=Source(name=tenant, tenant=tenant, write_keys=["unused-key"]), states_keys=False)
 
 

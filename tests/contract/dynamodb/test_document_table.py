@@ -1,4 +1,4 @@
-"""Documents in a table of moto and of DynamoDB Local: writes are never lost, and every version is kept."""
+"""The document table, in moto and DynamoDB Local: writes are never lost, and every version is kept."""
 
 import threading
 from collections import Counter
@@ -56,7 +56,7 @@ def test_a_deletion_is_a_version_and_the_next_creation_goes_on_from_it(table: Do
 
 
 def test_a_document_that_cannot_be_understood_is_named_and_never_left_out(table: DocumentTable) -> None:
-    """Left out, it would be deleted from the topic, and with it everybody's events to it."""
+    """If it were left out, it would be deleted from the topic, and with it all events to it."""
     put(table, "a")
     put(table, "from-a-newer-hifi", timeout=10_000)
     with pytest.raises(StoreError, match="destination/from-a-newer-hifi version 1 of tenant acme cannot be"):
@@ -179,7 +179,7 @@ def test_a_side_says_when_its_provisioner_was_last_at_work_and_stays_adopted(tab
 def test_of_writers_at_the_same_time_each_acknowledged_write_is_in_the_history_once(
     dynamodb_local: str,
 ) -> None:
-    # not in moto: there a refused transaction puts back the whole table, with the writes of others gone
+    # not in moto: a refused transaction there restores the whole table and loses others' writes
     table = DocumentTable("writers", dynamodb_local)
     table.ensure()
     written: list[StoredDocument] = []
@@ -204,7 +204,7 @@ def test_of_writers_at_the_same_time_each_acknowledged_write_is_in_the_history_o
 
 
 class Model(RuleBasedStateMachine):
-    """A table beside a dictionary of every version."""
+    """A table beside a dictionary that holds every version."""
 
     table: DocumentTable
     runs = 0
@@ -215,10 +215,10 @@ class Model(RuleBasedStateMachine):
         self.suffix = f"-{Model.runs}"
         self.versions: dict[tuple[str, DocumentKey], list[float | None]] = {}
         self.removed: set[tuple[str, DocumentKey]] = set()
-        """Deleted, and not among the documents any more."""
+        """Deleted, and no longer among the documents."""
 
     def _tenant(self, name: str) -> str:
-        return name + self.suffix  # each example has tenants of its own
+        return name + self.suffix  # each example has its own tenants
 
     def _alive(self, tenant: str, name: str) -> int:
         versions = self.versions.get((tenant, key(name)), [])
@@ -262,7 +262,7 @@ class Model(RuleBasedStateMachine):
     def remove(self, tenant: str, name: str) -> None:
         versions = self.versions.get((tenant, key(name)), [])
         deleted = [at for at, value in enumerate(versions, 1) if value is None]
-        for version in deleted:  # all but the newest version change nothing
+        for version in deleted:  # all versions but the newest change nothing
             whose = self._tenant(tenant)
             self.table.remove(
                 StoredDocument(tenant=whose, key=key(name), version=version, document=None, by="ann", at_ms=1)

@@ -1,4 +1,4 @@
-"""A conditional write that loses its answer is sent again by the client, and is known as the writer's own."""
+"""After a lost answer the client repeats a conditional write, and the writer recognises it as its own."""
 
 from collections.abc import Iterator
 

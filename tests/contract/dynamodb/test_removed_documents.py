@@ -1,4 +1,4 @@
-"""Deletions that leave a tenant's documents: names come and go, and no version is lost or written twice."""
+"""Deletions of a tenant's documents: names come and go, and no version is lost or written twice."""
 
 import threading
 from collections import Counter
@@ -15,7 +15,7 @@ from tests.contract.dynamodb.test_document_table import key, put
 def test_a_creation_that_did_not_see_a_deletion_leave_writes_over_no_version(
     table: DocumentTable, url: str
 ) -> None:
-    """A read between the two halves of a transaction may see neither."""
+    """A read between the two halves of a transaction may see neither of them."""
     (first,) = put(table, "a")
     (gone,) = table.write("acme", [Change(key=key("a"), document=None)], by="bob", at_ms=2)
     table.remove(gone)

@@ -1,4 +1,4 @@
-"""Both sides are read for people: from several threads at once, and whatever version wrote the rows."""
+"""People read both sides from several threads at once, and whichever version wrote the rows."""
 
 import logging
 import threading
@@ -32,7 +32,7 @@ WAIT_SECONDS = 0.8 * STORE_SECONDS
 
 @contextmanager
 def only_together(url: str, what: bytes) -> Iterator[str]:
-    """The table behind an address that answers requests about `what` only when as many wait as TOGETHER."""
+    """An address in front of the table that answers requests about `what` only once TOGETHER of them wait."""
     gate = threading.Barrier(TOGETHER, timeout=WAIT_SECONDS)
 
     class Handler(QuietHandler, BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""Writers at the same time do not go above a tenant's limit together, and a deletion gives back."""
+"""Concurrent writers do not exceed a tenant's limit together, and a deletion frees its share."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -30,7 +30,7 @@ def limited(url: str, name: str) -> DocumentTable:
 
 
 def test_writers_at_the_same_time_do_not_go_above_the_limit_together(dynamodb_local: str) -> None:
-    # not in moto: there a refused transaction puts back the whole table
+    # not in moto: a refused transaction there restores the whole table
     table = limited(dynamodb_local, "limitedwriters")
     together = Barrier(WRITERS)
 

@@ -1,4 +1,4 @@
-"""Of writers at the same time, one gets a write key."""
+"""Of several concurrent writers exactly one gets a write key."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -16,7 +16,7 @@ WRITERS = 6
 
 
 def test_of_writers_at_the_same_time_one_source_gets_a_key(dynamodb_local: str) -> None:
-    # not in moto: there a refused transaction puts back the whole table
+    # not in moto: a refused transaction there restores the whole table
     table = DocumentTable("writekeys", dynamodb_local)
     table.ensure()
     together = Barrier(WRITERS)

@@ -1,4 +1,4 @@
-"""`hifi` on a folder that the command line names."""
+"""Runs `hifi` on a folder given by option."""
 
 import subprocess
 
@@ -6,5 +6,5 @@ from tests.harness.command_line import HIFI
 
 
 def hifi(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    """Run it to its end."""
+    """Run a command to its end."""
     return subprocess.run([*HIFI, *arguments], capture_output=True, text=True, check=False, timeout=300)

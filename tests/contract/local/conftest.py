@@ -1,4 +1,4 @@
-"""A side without programs, for tests that bring their own."""
+"""A side without programs; tests bring their own."""
 
 from pathlib import Path
 

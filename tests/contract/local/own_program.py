@@ -1,4 +1,4 @@
-"""Programs of a test's own that a side's supervisor runs."""
+"""Programs that a test brings, run by a side's supervisor."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ SLEEPER: Final = (sys.executable, "-c", "import time; time.sleep(600)")
 
 
 def own_program(side: Folders, name: str, command: Sequence[str]) -> Program:
-    """A program in the place of one of the side's, or the edge's."""
+    """A program that replaces one of the side's or the edge's."""
     marks = {OF_SIDE: str(side.root), PROGRAM: name}
     return Program(
         name=name,
@@ -28,7 +28,7 @@ def own_program(side: Folders, name: str, command: Sequence[str]) -> Program:
 
 
 def supervised(stack: ExitStack, place: Folders, programs: Mapping[str, Sequence[str]]) -> Supervisor:
-    """A supervisor that runs until the stack is left, with these programs, none of them started."""
+    """A running supervisor with these programs, none of them started; it ends with the stack."""
     place.create()
     supervisor = Supervisor(place)
     supervisor.start([own_program(place, name, command) for name, command in programs.items()])

@@ -1,4 +1,4 @@
-"""The archives of classes that set-up makes. No start needs them, so that only this test misses one."""
+"""`make setup` makes the archives of classes. Sides start without them: only this test misses one."""
 
 import pytest
 

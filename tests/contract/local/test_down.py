@@ -1,4 +1,4 @@
-"""`hifi down` stops what holds the folder's lock, also if it is suspended."""
+"""`hifi down` stops the process that holds the folder's lock, even if it is suspended."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ with held(root):
     except KeyboardInterrupt:
         (root / "stopped").touch()
 """
-"""As `hifi up`, without programs."""
+"""Behaves like `hifi up`, without programs."""
 
 
 def test_a_side_that_ctrl_z_suspended_is_stopped(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def test_doctor_finds_a_healthy_side_and_names_a_broker_that_is_down(up: Up) -> 
         said.append(done.stdout)
         return done.returncode == 0
 
-    _until(healthy, 240, lambda: said[-1])  # a broker that stood still for seconds is missed for a while
+    _until(healthy, 240, lambda: said[-1])  # a broker that stalled is reported as missing for a while
     Supervisor(up.side).stop_program("broker-2")
     hurt = asked.run("doctor")
     assert hurt.returncode == 1
@@ -171,8 +171,7 @@ def test_a_marked_process_is_found_and_a_neighbour_is_not(tmp_path: Path) -> Non
 
 
 def _running(up: Up) -> "subprocess.Popen[str]":
-    """The process of the running side, with the brokers that another test has stopped; started if there is
-    none."""
+    """The process of the running side; starts it, or the brokers that another test stopped, if necessary."""
     if up.process is None or up.process.poll() is not None:
         return up.start()
     supervisor = Supervisor(up.side)

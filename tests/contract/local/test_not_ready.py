@@ -1,4 +1,4 @@
-"""A side that is open serves on without a warm-up or a meter, and says so."""
+"""An open side keeps serving without a warm-up or a meter, and reports it."""
 
 import io
 import socket
@@ -24,7 +24,7 @@ SLEEPER = [sys.executable, "-c", "import time; time.sleep(600)"]
 
 @pytest.fixture
 def supervisor(side: Side) -> Iterator[Supervisor]:
-    """Runs a meter that is never ready. The canary runs already, as on a side that is open."""
+    """Runs a meter that is never ready. The canary already runs, as on an open side."""
     running = Supervisor(side)
     running.start([own_program(side, name, SLEEPER) for name in (OBSERVE, CONSOLE, CANARY)])
     running.start_program(CANARY)

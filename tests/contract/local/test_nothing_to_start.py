@@ -1,4 +1,4 @@
-"""`hifi up` and `down` where no side can start or none runs: they say why, and leave everything as it is."""
+"""Where no side can start or none runs, `hifi up` and `down` give the reason and change nothing."""
 
 import socket
 from pathlib import Path
@@ -49,7 +49,7 @@ def test_up_does_not_empty_a_folder_of_the_users_own(tmp_path: Path, option: tup
     mine = tmp_path / "tmp" / "mine.txt"
     mine.parent.mkdir()
     mine.write_text("kept")
-    with socket.create_server(("127.0.0.1", 0)) as taken:  # a side would not get far
+    with socket.create_server(("127.0.0.1", 0)) as taken:  # a side could not start
         port = str(taken.getsockname()[1])
         refused = hifi("up", *option, "--data", str(tmp_path), "--port", port)
     assert refused.returncode == 1

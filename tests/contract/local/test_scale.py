@@ -1,4 +1,4 @@
-"""`hifi scale` is seen by others and waits for them, and leaves no worker that runs and takes no tasks."""
+"""`hifi scale` is visible to other actors, waits for them, and leaves no running worker without tasks."""
 
 import io
 import signal
@@ -54,7 +54,7 @@ executor = subprocess.Popen(wait)
 pathlib.Path(sys.argv[2]).touch()
 time.sleep(600)
 """
-"""As Spark's: one process beside its executor; the tasks do not end."""
+"""Behaves like Spark's worker: one process beside its executor; the tasks do not end."""
 
 
 @pytest.fixture(scope="module")
@@ -69,20 +69,20 @@ def side(tmp_path_factory: pytest.TempPathFactory, dynamodb_local: str) -> Side:
 
 @pytest.fixture(autouse=True)
 def observe(side: Side) -> Iterator[ScriptedObserve]:
-    """The side is stable unless a test says otherwise."""
+    """Observe reports a stable side unless a test says otherwise."""
     with scripted_observe(side.observe_port) as found:
         yield found
 
 
 @pytest.fixture
 def register(side: Side) -> ActivityRegister:
-    """The side's, as another actor sees it."""
+    """The side's register, as another actor sees it."""
     return opened_register(local_address(side), "another")
 
 
 @pytest.fixture(scope="module")
 def supervisor(side: Side) -> Iterator[Supervisor]:
-    """Four workers run, of which each test takes the last one that is left."""
+    """Four workers run; each test takes the last remaining one."""
     running = Supervisor(side)
     names = WORKERS[: side.workers]
     running.start([own_program(side, name, _worker(side, name)) for name in names])
@@ -100,17 +100,17 @@ def _worker(side: Side, name: str) -> list[str]:
 
 
 def _started(side: Side, name: str) -> Path:
-    """Exists once the worker runs and can be asked to take no more tasks: before, the signal ends it."""
+    """Exists once the worker can be drained; before that the signal would end it."""
     return side.root / f"{name}.started"
 
 
 def _drained(side: Side, name: str) -> Path:
-    """Exists once the worker was asked to take no more tasks."""
+    """Exists once the worker was asked to drain."""
     return side.root / f"{name}.drained"
 
 
 def _drain_last(side: Side, supervisor: Supervisor) -> tuple[str, "subprocess.Popen[str]"]:
-    """A `hifi scale` that waits for the tasks of the last worker."""
+    """A `hifi scale` that waits for the last worker's tasks."""
     running = running_workers(supervisor)
     process = subprocess.Popen(
         [*HIFI, *_scale_command(side, len(running) - 1)],

@@ -1,4 +1,4 @@
-"""A program in the foreground ends all that it started, whatever becomes of its terminal."""
+"""A program in the foreground ends everything that it started, whatever happens to its terminal."""
 
 import fcntl
 import os
@@ -75,7 +75,7 @@ class Foreground:
             self.process.send_signal(number)
 
     def wait(self) -> None:
-        """Return when it has ended; nothing of the side may be left."""
+        """Wait for its end; nothing of the side may be left."""
         self.process.wait(120)
         assert (self.side.root / "stopped").exists()
         assert not side_processes(self.side.root)
@@ -124,7 +124,7 @@ def test_more_signals_do_not_break_off_what_the_first_one_began(started: Callabl
     signals = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
     running = started(_nowhere())
     running.send(*signals)
-    time.sleep(0.5)  # meanwhile it waits for a program that is slow to end
+    time.sleep(0.5)  # meanwhile it waits for a program that ends slowly
     running.send(*signals)
     running.wait()
 

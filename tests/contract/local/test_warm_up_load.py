@@ -1,4 +1,4 @@
-"""The load of a warm-up keeps to the number of events that may be on their way."""
+"""The warm-up's load keeps within the permitted number of events in flight."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -23,7 +23,7 @@ class Collect:
         self.status = status
         self.ids: list[str] = []
         self.held = 0
-        """Requests that came and are not answered yet."""
+        """Requests that have arrived and are not answered yet."""
 
         self.answers = asyncio.Event()
         self.answers.set()
@@ -39,7 +39,7 @@ class Collect:
 
 @asynccontextmanager
 async def loaded(collect: Collect) -> AsyncIterator[SyntheticLoad]:
-    """A load against it; no request is under way afterwards."""
+    """A load against it; afterwards no request is in flight."""
     application = web.Application()
     application.router.add_post("/", collect.take)
     runner = web.AppRunner(application)
@@ -61,7 +61,7 @@ async def loaded(collect: Collect) -> AsyncIterator[SyntheticLoad]:
 async def ticks(
     load: SyntheticLoad, collect: Collect, first: float, seconds: float, arrived: set[str]
 ) -> None:
-    """Time passes for the load, as fast as its requests come to collect, and are answered if it answers."""
+    """Advance the load's time as fast as collect gets, and perhaps answers, its requests."""
 
     def under_way() -> bool:
         taken, all_of_them = load.requests

@@ -15,7 +15,7 @@ ANY = {"If-Match": "*"}
 NEW = {"If-None-Match": "*"}
 _DESCRIPTION = kept()
 START_SECONDS = 120
-"""In which it is ready on a busy machine."""
+"""Seconds until it is ready on a busy machine."""
 
 
 class ApiProcess(ServiceProcess):
@@ -39,7 +39,7 @@ class ApiProcess(ServiceProcess):
         try:
             eventually(self.ready, START_SECONDS, "the API is ready")
         except AssertionError:
-            self.kill()  # the caller has no object to kill it by
+            self.kill()  # the caller has no object to kill the process with
             raise
         self.operator = self.token_file.read_text().strip()
 
@@ -51,9 +51,9 @@ class ApiProcess(ServiceProcess):
         headers: dict[str, str] | None = None,
         token: str | None = "",
     ) -> Answer:
-        """Send JSON with a token: the operator's unless one is given; None sends none.
+        """Send JSON with a token: by default the operator's, with None no token.
 
-        The answer must be what the description says.
+        The answer must match the description.
         """
         asked = dict(headers or {})
         if token is not None:

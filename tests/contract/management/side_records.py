@@ -1,4 +1,4 @@
-"""Pipes of a tenant, records of the chain that they concern, and live tails."""
+"""Pipes of a tenant, records of the chain that belong to them, and live tails."""
 
 import http.client
 import json
@@ -15,7 +15,7 @@ REFUSED = "refused: the destination answered 404"
 
 
 def make_pipes(api: ApiProcess, tenant: str, *names: str, **fields: Any) -> None:
-    """Pipes with the same fields, with their source and destination."""
+    """Make pipes with the same fields, with their source and destination."""
     documents: list[dict[str, Any]] = [
         {"kind": "source", "name": f"{tenant}.s"},
         {"kind": "destination", "name": f"{tenant}.d", **destination()},
@@ -67,7 +67,7 @@ class Tail:
         self._response = self._connection.getresponse()
         self.status, self.headers = self._response.status, self._response.headers
         self.raw = ""
-        """All that was read so far."""
+        """Everything read so far."""
 
     def __enter__(self) -> Self:
         return self
@@ -77,7 +77,7 @@ class Tail:
         self._connection.close()
 
     def started(self) -> Self:
-        """Wait until nothing is missed from now on."""
+        """Wait until the tail misses nothing from now on."""
         assert self.status == 200, self._response.read()
         assert self.next()[0] == "start"
         return self

@@ -1,4 +1,4 @@
-"""The audit log: a row for each write that may have been done, and refused requests without end take few."""
+"""The audit log: a row for each write that may have happened, and few rows for endless refused requests."""
 
 from shared.contracts.envelope import MINUTE_MS
 from shared.runtime.clock import wall_clock

@@ -1,4 +1,4 @@
-"""Bodies that are slow, or more than the process may hold, are refused and counted; other clients go on."""
+"""Slow bodies, and more than the process may hold, are refused and counted; other clients go on."""
 
 import re
 import socket
@@ -19,14 +19,16 @@ VERSIONS = 25
 ANSWER_BYTES = 4_000_000
 UNREAD_ANSWERS = 30
 GROWTH_BYTES = 60 * 1024 * 1024
-"""Without a bound, what 30 clients do not read takes 130 MiB."""
+"""Without a bound, the unread answers of 30 clients take 130 MiB."""
 PATH = "/v1/tenants/slow/sources"
 
 
 @pytest.fixture(scope="module")
 def strict(dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiProcess]:
-    """One that waits a second for a body, and holds a mebibyte of them, behind a proxy: it closes no idle
-    connection of its own."""
+    """An API that waits a second for a body and holds a mebibyte of them.
+
+    It is behind a proxy, so it closes no idle connections itself.
+    """
     settings = {"body_timeout": "1", "bodies_bytes": str(1024 * 1024), "public_url": "https://api.test"}
     with running_api(tmp_path_factory.mktemp("strict"), dynamodb_local, ApiProcess, **settings) as process:
         yield process
@@ -60,7 +62,7 @@ def _begun(
 
 
 def _asked(api: ApiProcess, asked: str, body: bytes) -> str:
-    """The answer to a request in one piece: its body is there with its head, however busy the machine is."""
+    """The answer to a request sent in one piece: body and head arrive together on the busiest machine."""
     with ExitStack() as stack:
         begun = _begun(
             api,
@@ -97,7 +99,7 @@ def test_lists_that_many_connections_do_not_read_take_little_memory(strict: ApiP
 
 
 def _long_history(api: ApiProcess) -> str:
-    """The path of a page of versions that is as large as one gets; the API would check each of them."""
+    """The path of a page of versions that is as large as pages get; the API would check each version."""
     table = DocumentTable(api.table, api.endpoint)
     for n in range(VERSIONS):
         match = {"data": {"a": [f"{n}" + "x" * 200_000]}}

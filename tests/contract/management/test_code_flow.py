@@ -1,4 +1,4 @@
-"""Signing in with code and PKCE, against a provider on a real socket: what is taken, and what is refused."""
+"""Sign-in with code and PKCE against a provider on a real socket: accepted and refused answers."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -33,7 +33,7 @@ def flow_of(provider: OidcProvider, **other: Any) -> CodeFlow:
 
 
 def code_of(provider: OidcProvider, flow: CodeFlow, sign_in: SignIn) -> str:
-    """The code with which the provider sends the browser back."""
+    """The code that the provider hands to the browser."""
     address = flow.address(sign_in)
     assert httpx.get(address).status_code == 200
     back = httpx.post(address, data={"yes": "1"}).headers["location"]

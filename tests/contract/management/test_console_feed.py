@@ -31,10 +31,10 @@ class Observe:
         self.broken, self.knows_hops = False, True
         self.sent_hops = 0
         self.timeline: Callable[[], Awaitable[web.Response]] | None = None
-        """How it answers the timeline; None is as it does now."""
+        """Answers timeline requests; None answers like the present version."""
 
     async def answer(self, request: web.Request) -> web.Response:
-        """Requests of all paths."""
+        """Answer a request of any path."""
         self.asked[request.path] += 1
         if self.broken:
             return web.Response(status=503, text='{"error":"store: away; ask again"}')

@@ -1,4 +1,4 @@
-"""Dead letters over HTTP: pages of them, one whole, and their replay."""
+"""Dead letters over HTTP: pages, single letters, and replay."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -27,7 +27,7 @@ def side(topics: str) -> Topics:
 
 
 def listed(api: ApiProcess, tenant: str, query: str = "") -> list[Any]:
-    """All letters of a list, two a page."""
+    """All letters of a list, read in pages of two."""
     found: list[Any] = []
     cursor = ""
     while True:

@@ -1,4 +1,4 @@
-"""The API does what its own OpenAPI description says, whatever is sent: schemathesis draws the requests."""
+"""The API does what its OpenAPI description says, for all requests: schemathesis draws them."""
 
 import subprocess
 import sys
@@ -16,8 +16,7 @@ pytestmark = pytest.mark.timeout(1_300)
 
 SEED = "20261123"
 LEFT_OUT = ("--exclude-checks", "positive_data_acceptance", "--exclude-path-regex", "/tail$")
-"""No schema says that a pipe's source must be there, or that a write needs a condition; a tail lasts for ten
-minutes."""
+"""No schema says that a pipe's source must exist or a write needs a condition; tails last ten minutes."""
 
 SECONDS = 1_200
 REQUEST_SECONDS = "60"
@@ -42,11 +41,11 @@ METER: Final = {
     "/v1/events/*": EventSearch(places=[], complete=True),
     "/v1/*": [],
 }
-"""What observe says of every tenant."""
+"""observe's answers for every tenant."""
 
 
 def _found(api: ApiProcess, folder: Path, token: str | None, examples: int) -> str:
-    """The complaints of schemathesis; empty if there are none."""
+    """The complaints of schemathesis; empty without any."""
     command = [sys.executable, "-m", "schemathesis.cli", "run", f"{api.url}/openapi.json"]
     options = ["--max-examples", str(examples), "--seed", SEED, "--no-color", "--warnings", "off"]
     options += ["--request-timeout", REQUEST_SECONDS]
@@ -63,7 +62,7 @@ def _found(api: ApiProcess, folder: Path, token: str | None, examples: int) -> s
 
 
 def _filled(api: ApiProcess) -> None:
-    """A tenant with a document of each kind, so that not everything is answered 404."""
+    """A tenant with a document of each kind, so that some requests find one."""
     root = "/v1/tenants/0"
     for path, body in (
         ("sources/0", {}),
@@ -79,7 +78,7 @@ def _filled(api: ApiProcess) -> None:
 def api(
     configured: str, dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ApiProcess]:
-    """A process of its own: an operator that does anything at all disturbs others."""
+    """A separate process: an operator with random requests disturbs other tests."""
     folder = tmp_path_factory.mktemp("api")
     with (
         scripted_observe() as observe,

@@ -108,7 +108,7 @@ def test_a_brief_history_says_which_versions_are_deletions(api: ApiProcess) -> N
 
 
 def _brief(item: dict[str, Any], name: str) -> dict[str, Any]:
-    """An item of a list of destinations as the brief list has it."""
+    """An item of a list of destinations, in the form of the brief list."""
     kept = {key: value for key, value in item.items() if key != "document"}
     return kept | {"kind": "destination", "name": name, "deleted": item["document"] is None}
 

@@ -1,4 +1,4 @@
-"""A tenant has 200 open invitations at most, and what is done with them reads none of other tenants."""
+"""A tenant has 200 open invitations at most, and handling them reads no items of other tenants."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -46,7 +46,7 @@ def invite(store: MemberStore, tenant: str, now_ms: int = NOW) -> tuple[str, Inv
 
 
 def fill(place: Place, tenant: str, count: int) -> None:
-    """Let the tenant have so many open invitations."""
+    """Give the tenant this many open invitations."""
     items, kept = ItemStore(*place, Invitation), InvitationItems(*place)
     for number in range(count):
         name = f"{number:016x}"
@@ -57,12 +57,12 @@ def fill(place: Place, tenant: str, count: int) -> None:
 
 
 def left(place: Place, partition: str) -> int:
-    """How many items a partition has."""
+    """Number of items in a partition."""
     return len(ItemStore(*place, dict if partition == INVITATIONS else str).all(partition))
 
 
 def invites(store: MemberStore, tenant: str) -> bool:
-    """Whether one more was made."""
+    """Whether another invitation was made."""
     try:
         invite(store, tenant)
     except TeamError:

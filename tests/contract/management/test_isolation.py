@@ -1,4 +1,4 @@
-"""Every route and verb of the OpenAPI description, for every role, here and in another tenant."""
+"""Every route and method of the OpenAPI description, for every role, in its own and in another tenant."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ SECRET = "hidden-name"
 """A name of another tenant's documents that requests guess."""
 
 UNGUESSED = "never-asked-for"
-"""Names and labels of the same tenant that no request holds."""
+"""Names and labels of the same tenant that no request contains."""
 
 MADE_UP = "nobody-there"
 
@@ -64,19 +64,19 @@ def tokens(api: ApiProcess) -> Mapping[str, str]:
 
 
 def filled(path: str, tenant: str) -> Iterator[str]:
-    """The path with values: kinds that exist and one that does not."""
+    """The path with values: existing kinds and an unknown one."""
     path = path.replace("{tenant}", tenant).replace("{name}", SECRET)
     for kind in ("destinations", "sources", "nonsense") if "{kind}" in path else ("",):
         yield re.sub(r"\{\w+\}", "0123456789abcdef", path.replace("{kind}", kind))
 
 
 def needed(path: str, verb: str) -> str:
-    """The least role of a route, by its address and verb alone."""
+    """The lowest role that a route permits, by its path and method alone."""
     own = ("/v1/sides", "/v1/audit", "/v1/tenants", "/v1/tenants/{tenant}")
     if path.startswith("/v1/tokens") or path in own:
         return "operator"
     if path == "/v1/invitations/redeem":
-        return "person"  # whom an issuer signs in; no token of hifi will do
+        return "person"  # only with an issuer's sign-in; no token of hifi will do
     if path.endswith(("/tokens", "/tokens/{token_id}", "/audit")) or "/members" in path:
         return "owner"
     if "/invitations" in path:
@@ -95,7 +95,7 @@ def test_without_a_valid_token_every_route_answers_401(
 
 
 MOST_RIGHTS_FIRST = ["owner", *(pytest.param(each, marks=pytest.mark.proof) for each in ROLES[:2])]
-"""In `make test` the role that may do most, here and so perhaps elsewhere."""
+"""In `make test` the role with the most rights here, and so perhaps elsewhere."""
 
 
 @pytest.mark.parametrize("role", MOST_RIGHTS_FIRST)
@@ -159,7 +159,7 @@ def test_what_another_tenant_has_is_decided_before_anything_of_it_is_read(
     store: RecordedStore,
     role: str,
 ) -> None:
-    """So neither the work nor the time of an answer depends on what is there."""
+    """Otherwise the work and the time of an answer would depend on what exists there."""
     for path in (each for each in routes if "{tenant}" in each):
         for verb in routes[path]:
             for there, nowhere in zip(filled(path, "other"), filled(path, MADE_UP), strict=True):
@@ -167,7 +167,7 @@ def test_what_another_tenant_has_is_decided_before_anything_of_it_is_read(
                 for at in (there, nowhere):
                     store.taken()
                     assert api.ask(verb.upper(), at, {}, ANY, tokens[role]).status == 404
-                    # Not each refusal writes the row of the minute; whether depends on how many there were.
+                    # Not each refusal writes the minute's row; it depends on how many came before.
                     asked.append([each for each in store.taken() if each != ("PutItem", "audit#mine")])
                 assert asked[0] == asked[1], (verb, there)
                 assert set(asked[0]) == {("GetItem", "tokens#")}, (verb, there, asked[0])

@@ -1,4 +1,4 @@
-"""Many writers on few documents, while the processes are killed and started again."""
+"""Many writers on few documents, while the processes are killed and restarted."""
 
 import sys
 import threading
@@ -29,12 +29,12 @@ Acknowledged = list[tuple[str, int, float]]
 """Name, version and value of writes."""
 
 ENOUGH_SECONDS = START_SECONDS + 60
-"""For the last start, and the writes after it."""
+"""Seconds for the last start and the writes after it."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """How many write for how long, and how often a process is killed meanwhile."""
+    """Number of writers and seconds, and how often a process is killed meanwhile."""
 
     tenant: str
     writers: int
@@ -53,7 +53,7 @@ class Load:
 def write_until(
     api: ApiProcess, load: Load, writer: int, stopping: threading.Event, acknowledged: Acknowledged
 ) -> None:
-    """Change a document under the version just read, with a value of this writer's own each time."""
+    """Change a document conditionally on the version just read, each time with a new value of this writer."""
     name, turn = load.name(writer), 0
     while not stopping.is_set():
         turn += 1
@@ -69,7 +69,7 @@ def write_until(
 
 
 def written_under_kills(api: ApiProcess, load: Load, victims: Sequence[ServiceProcess]) -> list[Acknowledged]:
-    """The acknowledged writes by writer, while the victims are killed in turn and started again.
+    """Kill and restart the victims in turn; returns the acknowledged writes by writer.
 
     A busy machine takes longer to start them: the writers go on until enough was acknowledged.
     """
@@ -106,7 +106,7 @@ def history(api: ApiProcess, path: str) -> list[tuple[int, float]]:
 
 
 def nothing_is_lost(api: ApiProcess, load: Load, written: list[Acknowledged]) -> int:
-    """Compare what was acknowledged with the histories; gives how many writes that were."""
+    """Compare acknowledged writes with the histories; returns the number of writes."""
     acknowledged = [each for one in written for each in one]
     assert len(acknowledged) > load.documents
     for name in map(load.name, range(load.documents)):
@@ -175,7 +175,7 @@ def same_as(wanted: Mapping[str, object], node: ConfigNode, tenant: str) -> Call
 
 
 def versions_never_go_back(bootstrap: str, tenant: str) -> int:
-    """Check each document's records on the topic; gives the offset after the tenant's last one."""
+    """Check each document's records on the topic; returns the offset after the tenant's last one."""
     newest: dict[bytes, int] = {}
     end = 0
     for record in Topics(bootstrap).all_of(Topic.CONFIG):
@@ -191,7 +191,7 @@ def versions_never_go_back(bootstrap: str, tenant: str) -> int:
 
 
 def all_use(bootstrap: str, nodes: Sequence[ConfigNode], offset: int) -> bool:
-    """Whether the newest heartbeat of each node names the offset, or a later one."""
+    """Whether each node's newest heartbeat has reached the offset."""
     beats: dict[str, Heartbeat] = {}
     for record in Topics(bootstrap).all_of(Topic.HEARTBEATS):
         value = record.value()

@@ -1,4 +1,4 @@
-"""Access that a removed member made is the tenant's, and lives on unless it is ended: the removal says so."""
+"""Access made by a removed member belongs to the tenant, and stays unless ended: the removal reports it."""
 
 from typing import Any
 from uuid import uuid4
@@ -11,7 +11,7 @@ REDEEM = "/v1/invitations/redeem"
 
 
 class Owner:
-    """A member of a tenant with a personal token, and what that made."""
+    """A member of a tenant with a personal token, and the access made with it."""
 
     def __init__(self, api: ApiProcess, tenant: str) -> None:
         self.api, self.root = api, f"/v1/tenants/{tenant}"

@@ -20,7 +20,7 @@ Named = tuple[str, str]
 
 
 class Model(RuleBasedStateMachine):
-    """Two tenants an example, with the same names; each document's versions, None for a deletion."""
+    """Two tenants in each example, with the same names; each document's versions, None for a deletion."""
 
     api: ClassVar[ApiProcess]
     runs: ClassVar[int] = 0
@@ -38,7 +38,7 @@ class Model(RuleBasedStateMachine):
         return f"{self._root(named[0])}/destinations/{named[1]}"
 
     def _at(self, named: Named) -> int:
-        """The version that is there; 0 for none."""
+        """The present version; 0 for none."""
         found = self.versions.get(named, [])
         return len(found) if found and found[-1] is not None else 0
 
@@ -100,7 +100,7 @@ class Model(RuleBasedStateMachine):
         if expected != self._at((tenant, first)):
             assert answer.status == 412, answer.text
         elif broken:
-            # what the pipe names, by the same bundle
+            # the documents that the pipe names, in the same bundle
             taken_away = wanted[first] is None and self._at((tenant, first))
             assert answer.status == (409 if taken_away else 422), answer.text
         else:

@@ -1,4 +1,4 @@
-"""Options of destinations over HTTP: refused with their place and a fix, and described for forms."""
+"""Options of destinations over HTTP: refusals name place and fix, and forms get a description."""
 
 from typing import Any
 

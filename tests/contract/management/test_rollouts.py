@@ -1,4 +1,4 @@
-"""A rollout through the API alone: shown with its pipe, led by editors, and what a try says of its share."""
+"""A rollout through the API alone: shown with its pipe, controlled by editors, its share named by a try."""
 
 from typing import Any
 

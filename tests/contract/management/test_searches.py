@@ -1,4 +1,4 @@
-"""Searches for events hold few threads of the API, however many are asked for."""
+"""Event searches occupy few threads of the API, however many are requested."""
 
 import socket
 import threading
@@ -24,7 +24,7 @@ def path(tenant: str) -> str:
 
 
 class SlowObserve:
-    """Answers when the test lets it."""
+    """Answers when the test permits it."""
 
     def __init__(self) -> None:
         self.begun, self.may_end = threading.Semaphore(0), threading.Event()
@@ -116,14 +116,14 @@ def test_what_observe_does_not_have_is_not_found(observe: tuple[ApiProcess, Slow
 
 
 class HastyApi(ApiProcess):
-    """Gives brokers up after a second."""
+    """An API that waits a second for brokers."""
 
     times: ClassVar[Mapping[str, float]] = {"pipelines.management.api.dead_letters._BROKERS_SECONDS": 1.0}
 
 
 @pytest.fixture
 def silent_brokers() -> Iterator[str]:
-    """An address that takes connections and says nothing."""
+    """An address that accepts connections and never answers."""
     with socket.create_server(("127.0.0.1", 0), backlog=100) as server:
         yield "{}:{}".format(*server.getsockname())
 

@@ -1,4 +1,4 @@
-"""Both sides through the API, as the deployer's table and a lone side's observe have them."""
+"""Both sides through the API, from the deployer's table or from a single side's observe."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -42,7 +42,7 @@ def own(
 def deployed(
     observe: ScriptedObserve, dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ApiProcess]:
-    """Another, with a table that a deployer writes."""
+    """An API with a table that a deployer writes."""
     folder = tmp_path_factory.mktemp("api")
     with running_api(folder, dynamodb_local, observe_url=observe.url) as process:
         yield process
@@ -103,7 +103,7 @@ def test_the_observe_of_a_local_side_is_not_asked_about_another(
     assert "HIFI_OBSERVE_URL does not name its observe; set HIFI_OBSERVE_URL to its URL" in side.problem
     shown = hifi.run("maintenance", "show")
     assert shown.returncode == 1 and "HIFI_OBSERVE_URL does not name its observe" in shown.stderr
-    # What needs the table alone does without observe.
+    # Requests that need only the table succeed without observe.
     assert hifi.run("maintenance", "begin", "--reason", "a patch").returncode == 0
     assert hifi.run("maintenance", "end").returncode == 0
 

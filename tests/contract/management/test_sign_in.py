@@ -1,4 +1,4 @@
-"""People whom an OpenID Connect issuer signs in: which of its tokens the API takes, and what they may."""
+"""Sign-in by an OpenID Connect issuer: which tokens the API accepts, and what their owners may do."""
 
 import base64
 import hmac
@@ -27,7 +27,7 @@ def shared_provider() -> Iterator[OidcProvider]:
 
 @pytest.fixture
 def provider(shared_provider: OidcProvider) -> OidcProvider:
-    """As it was at first, but for its keys."""
+    """The shared provider, restored except for its keys."""
     shared_provider.away = False
     return shared_provider
 
@@ -54,7 +54,7 @@ def _unsigned(provider: OidcProvider) -> str:
 
 
 def _hmac_of_the_public_key(provider: OidcProvider) -> str:
-    """HS256 with what everybody can read as its secret: taken where the token chooses the algorithm."""
+    """HS256 with the public key as its secret: accepted wherever the token chooses the algorithm."""
     header = json.dumps({"alg": "HS256", "kid": provider.signing.kid}).encode()
     signed = f"{_base64(header)}.{provider.token().split('.')[1]}"
     digest = hmac.digest(provider.signing.as_pem(private=False), signed.encode(), "sha256")
@@ -68,7 +68,7 @@ def _altered(provider: OidcProvider) -> str:
 
 
 def _stranger(provider: OidcProvider) -> str:
-    """Signed with a stranger's key, under the id of the issuer's."""
+    """A token signed with a stranger's key, under the issuer's key id."""
     return provider.token(key=new_key(), kid=provider.signing.kid)
 
 

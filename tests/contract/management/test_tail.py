@@ -1,4 +1,4 @@
-"""The live tail of a pipe: what it shows, how much of it, and when it ends."""
+"""The live tail of a pipe: its contents, their limit, and its end."""
 
 import http.client
 from contextlib import ExitStack, suppress
@@ -27,7 +27,7 @@ def side(topics: str) -> Topics:
 
 
 def threads(api: ApiProcess, beginning: str) -> int:
-    """Threads of the process with names that begin so."""
+    """Number of the process's threads that have this prefix in their names."""
     names = []
     for each in Path(f"/proc/{api.process.pid}/task").glob("*/comm"):
         with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has just ended
@@ -36,17 +36,17 @@ def threads(api: ApiProcess, beginning: str) -> int:
 
 
 def consumers(api: ApiProcess) -> int:
-    """Clients of Kafka in the process: each has one main thread, and one for each broker that it knows."""
+    """Number of Kafka clients in the process: each has one main thread, and one for each known broker."""
     return threads(api, "rdk:main")
 
 
 def by_id(*found: Any) -> list[Any]:
-    """In the order of their ids: the topic has several partitions."""
+    """Sort by id: the topic has several partitions."""
     return sorted(found, key=lambda each: str(each["id"]))
 
 
 def end_now(api: ApiProcess, text: str) -> None:
-    """Let a token's time be over."""
+    """Let a token expire."""
     items = ItemStore(api.table, api.endpoint, Token)
     token = items.get(TOKENS, digest(text))
     assert token is not None

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.contract.management.api_process import ANY, NEW, destination, running_api
 
 
@@ -69,13 +71,14 @@ def test_a_pipe_too_many_that_takes_the_same_events_is_refused(dynamodb_local: s
         assert api.ask("PUT", f"{own}/pipes/c", pipe | {"match": {"type": ["order"]}}, NEW).status == 201
 
 
-def test_a_tenant_at_its_limit_can_rotate_a_write_key(dynamodb_local: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("step", [40, pytest.param(20, marks=pytest.mark.proof)])
+def test_a_tenant_at_its_limit_can_rotate_a_write_key(dynamodb_local: str, tmp_path: Path, step: int) -> None:
     with running_api(tmp_path, dynamodb_local, tenant_bytes="1024") as api:
         path = "/v1/tenants/acme/sources/s"
         assert api.ask("PUT", path, {}, NEW).status == 201
         (first,) = api.ask("GET", f"{path}/keys").json["items"]
         full = False
-        for room in range(1, 1_000, 40):
+        for room in range(1, 1_000, step):
             options = {"url": "https://example.com/" + "x" * room}
             answer = api.ask("PUT", "/v1/tenants/acme/destinations/d", {"options": options}, ANY)
             full = full or answer.status == 409

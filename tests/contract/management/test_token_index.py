@@ -1,4 +1,4 @@
-"""Tokens of a tenant are found without those of others, also those that an older version made."""
+"""A tenant's tokens are found without reading others', also tokens made by an older version."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -17,11 +17,11 @@ from tests.harness.recorded_store import RecordedStore, recorded_store
 
 NOW: Final = 1_000 * DAY_MS
 AFTER: Final = NOW + BESIDE_MS
-"""No older version is beside any more, if the first process began at NOW."""
+"""No older version runs any more, if the first process began at NOW."""
 
 
 class FormerStore:
-    """The version before: a token is known by its digest alone, and listing looks at all of them."""
+    """The previous version: knows a token by its digest alone, and lists by scanning all of them."""
 
     def __init__(self, table: str, endpoint: str) -> None:
         self._items = ItemStore(table, endpoint, Token)
@@ -44,7 +44,7 @@ class FormerStore:
 
 
 class Place:
-    """A table, for processes of both versions."""
+    """A table that processes of both versions use."""
 
     def __init__(self, endpoint: str) -> None:
         self.table, self.endpoint = f"tokens-{uuid4().hex}", endpoint
@@ -52,11 +52,11 @@ class Place:
         self.former = FormerStore(self.table, endpoint)
 
     def process(self) -> TokenStore:
-        """Of this version; it has read nothing yet."""
+        """A process of this version that has read nothing yet."""
         return TokenStore.of_table(self.table, self.endpoint)
 
     def migrate(self) -> None:
-        """As if the first process of this version had begun long ago."""
+        """Migrate, as if the first process of this version had started long ago."""
         assert ItemStore(self.table, self.endpoint, int).put_after(MIGRATIONS, MIGRATION, NOW, 0)
 
 

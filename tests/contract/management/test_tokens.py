@@ -1,4 +1,4 @@
-"""Tokens, limits, and what the process refuses at its start."""
+"""Tokens, limits, and settings that the process refuses at its start."""
 
 import os
 import stat

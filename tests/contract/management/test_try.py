@@ -1,4 +1,4 @@
-"""An event tried on pipes over HTTP: what matches, what would leave, and nothing of anybody else."""
+"""A try of an event on pipes over HTTP: matches and outgoing requests, and nothing of other tenants."""
 
 import json
 from collections.abc import Mapping
@@ -42,7 +42,7 @@ def pipe(name: str, **fields: Any) -> dict[str, Any]:
 
 
 def body(data: str = json.dumps(DATA), attributes: Mapping[str, Any] = EVENT, **asked: Any) -> bytes:
-    """A request with an event that has this text as its data."""
+    """A request with an event that has this text as data."""
     event = f'{json.dumps(dict(attributes))[:-1]}, "data": {data}}}'
     rest = json.dumps(asked)[1:-1]
     return f'{{"event": {event}{", " if rest else ""}{rest}}}'.encode()
@@ -207,7 +207,7 @@ def test_more_than_it_computes_at_once_is_put_off_and_holds_nothing_else_up(
 
 
 def test_an_event_that_takes_too_many_comparisons_is_not_decided(api: ApiProcess, viewer: str) -> None:
-    """Route would put it into quarantine."""
+    """Route would quarantine it."""
     match = {"data": {"x": [{"prefix": [str(number) for number in range(2_000)]}]}}
     item = one(api, viewer, body(json.dumps({"x": ["1"] * 501}), pipe=pipe("new", match=match)))
     assert (item["matches"], item["leaves"], item["event"]) == (None, False, None)

@@ -1,4 +1,4 @@
-"""Query parameters that a route does not declare are refused: a misspelt one would change what is done."""
+"""Undeclared query parameters are refused: a misspelt one would change the result."""
 
 import re
 

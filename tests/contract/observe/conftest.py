@@ -19,7 +19,7 @@ def store_url(own_tables: str) -> str:
 
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let what is written together take several requests, so that a process can end between them."""
+    """Let batch writes take several requests, so that a process can end between them."""
     monkeypatch.setattr("pipelines.control.observe.dynamodb.MOST_TOGETHER", 25)
 
 
@@ -42,6 +42,6 @@ def start(topics: str, store_url: str, tmp_path: Path) -> Iterator[Start]:
 def asked(
     configured: str, dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ObserveProcess]:
-    """A process for requests that no data has to do with, for the tests of a module."""
+    """A process for requests that need no data, shared by the tests of a module."""
     with running_observe(configured, dynamodb_local, tmp_path_factory.mktemp("asked")) as process:
         yield process

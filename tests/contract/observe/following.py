@@ -1,4 +1,4 @@
-"""observe's control loop over a store that can fail, and a ledger that it follows; without alarms."""
+"""observe's control loop, without alarms, over a store that can fail and a ledger that it follows."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from threading import Event
@@ -42,7 +42,7 @@ class GivenOffsets(Progress):
     def __init__(self, ends: Offsets) -> None:
         self._ends = ends
         self.begins: dict[Partition, int] = {}
-        """Of partitions with records that expired."""
+        """First offsets of partitions with expired records."""
 
     def look(self, covered: Offsets, now_ms: int) -> OffsetsSnapshot:
         expired = {place: at for place, at in self.begins.items() if covered.get(place, at) < at}
@@ -57,10 +57,10 @@ class GivenOffsets(Progress):
 
 
 class NoAlarms(Alarms):
-    """Alarms that are never raised."""
+    """Alarms that never fire."""
 
     def __init__(self) -> None:
-        """Without threads."""
+        """Starts no threads."""
 
     def losses(self) -> Mapping[int, int]:
         return {}
@@ -85,7 +85,7 @@ class GivenReader(LedgerReader):
         self.left: list[Entry] = []
 
     def write(self, found: Sequence[Range]) -> None:
-        """Records at the end of the ledger, which was empty."""
+        """Write records at the end of the ledger, which was empty."""
         self.left += [Entry(offset, each) for offset, each in enumerate(found, self._written)]
         self._written += len(found)
 
@@ -99,12 +99,12 @@ class GivenReader(LedgerReader):
 
 
 class Following:
-    """An observe process that keeps an hour of minutes in memory, without its threads."""
+    """An observe process without its threads that keeps an hour of minutes in memory."""
 
     def __init__(self, url: str, reader: LedgerReader, minutes: int, *, most_new: int) -> None:
-        """`minutes`: of the ledger that audit has written once it has counted everything.
+        """`minutes`: length of the ledger once audit has counted everything.
 
-        All was counted at FIRST, when audit stopped.
+        It had counted everything at FIRST, when it stopped.
         """
         self.meter, self.minutes = Meter(url), minutes
         self.now_ms = (FIRST + minutes + 5) * MINUTE_MS
@@ -171,7 +171,7 @@ class Following:
         return list(self.meter.tables.cards(tenant, FIRST, FIRST + self.minutes))
 
     def finish(self) -> None:
-        """Two passes once all is read: what is missing then has had its time."""
+        """Run two passes once everything is read: events that are missing then are overdue."""
         for _ in range(2):
             self.loop.look()
             self.now_ms += 10 * MINUTE_MS

@@ -47,7 +47,7 @@ class BrittleStore(Store):
 
 
 class Meter:
-    """The process, without its threads."""
+    """An observe process without its threads."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Meter:
         needed: Iterable[int] = (),
         began_minute: int = FIRST,
     ) -> None:
-        """`needed`: minutes with cards that have to be in memory."""
+        """`needed`: minutes whose cards must be in memory."""
         self.store = BrittleStore(url, table)
         self.store.ensure()
         self.tables = Repository(self.store)
@@ -70,25 +70,25 @@ class Meter:
         self.position = self.keeper.restore(ledger_end, needed, began_minute)
 
     def enter(self, ledger: list[Range]) -> None:
-        """Records after the position, as far as they are judged."""
+        """Apply and judge the records after the position."""
         self.read(ledger)
         self.days.take(self.board.judge(ReadProgress(marks={}, read_to_ms=NEVER), NEVER))
         self.keeper.load()
 
     def read(self, ledger: list[Range]) -> None:
-        """Records after the position."""
+        """Apply the records after the position."""
         for offset, found in enumerate(ledger):
             if offset >= self.position:
                 self.board.ledger.apply(found, offset, FIRST * MINUTE_MS)
 
     def known(self) -> tuple[list[MinuteCard], DayCard | None, DayCard | None]:
-        """The stored cards: minutes, and the day of one tenant and of all."""
+        """The stored cards: minutes, and the day of one tenant and of all tenants."""
         cards = list(self.tables.cards("acme", FIRST, FIRST + 1_439))
         return cards, self.tables.day("acme", DAY), self.tables.day(ALL_TENANTS, DAY)
 
 
 def ledger(minutes: int, tenants: tuple[str, ...] = ("acme", "zoo")) -> list[Range]:
-    """Five balanced events per minute and tenant; each minute is slower than the one before."""
+    """A ledger of five balanced events per minute and tenant; each minute is slower than the one before."""
     hashes = np.arange(5, dtype=np.uint64)
     return [
         Range(
@@ -121,7 +121,7 @@ def ledger(minutes: int, tenants: tuple[str, ...] = ("acme", "zoo")) -> list[Ran
 
 
 def written(minutes: int) -> list[Range]:
-    """The same ledger, of records with the times of their minutes."""
+    """The same ledger, with the minutes' times in its records."""
     found = ledger(minutes)
     for each in found:
         each.newest_ms = (FIRST + each.end) * MINUTE_MS

@@ -1,4 +1,4 @@
-"""Minutes, days and ids of the tests of observe."""
+"""Minutes, days and ids for tests of observe."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -14,7 +14,7 @@ def ids(start: int, end: int) -> list[str]:
 
 
 def recent() -> int:
-    """A minute that is over, of the day that it is now: a test near midnight waits no day."""
+    """A completed minute of the present day: a test near midnight waits no day."""
     return wall_clock() // MINUTE_MS - 2
 
 

@@ -1,4 +1,4 @@
-"""A side without nodes: writes the records that they would write, and tallies them as audit does."""
+"""A side without nodes: writes the nodes' records and tallies them as audit does."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -95,7 +95,7 @@ class Side:
             self.receipt(ids, minute, pipe)
 
     def read(self) -> None:
-        """Mark that every node has read everything, all of them at once: each looks for its coordinator."""
+        """Commit for every node that it has read everything, in parallel: each looks for its coordinator."""
         self._topics.flush()
         with (
             OffsetRangeReader(self.bootstrap, "test-side") as reader,

@@ -24,7 +24,7 @@ BATCH = 8
 
 
 class Reading:
-    """A process that reads a ledger, with a part of it at a time."""
+    """A process that reads a ledger piece by piece."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Reading:
         self.meter = Meter(url, table)
         self.ends = {(Topic.COLLECTED.value, 0): MINUTES} if ends is None else ends
         self.most = 0
-        """Most states that were held after a turn."""
+        """Most states held after a turn."""
 
         self.judged: set[int] = set()
         """Minutes that were judged before the end of the ledger."""
@@ -68,7 +68,7 @@ class Reading:
         return len(self.meter.board.ledger.minutes)
 
     def read(self, whole: Sequence[Range]) -> bool:
-        """Records from the position on, until a turn says to wait; whether none did."""
+        """Read records from the position on until a turn asks to wait; returns whether none did."""
         for start in range(self.meter.position, len(whole), BATCH):
             for offset, found in enumerate(whole[start : start + BATCH], start):
                 self.meter.board.ledger.apply(found, offset, NOW)
@@ -79,7 +79,7 @@ class Reading:
         return True
 
     def finish(self) -> None:
-        """Judge what is left, as the control loop does at the end of the ledger."""
+        """Judge the remaining minutes, as the control loop does at the end of the ledger."""
         self.meter.enter([])
         assert self.meter.keeper.save()
 
@@ -119,7 +119,7 @@ def test_a_process_that_is_killed_continues_where_it_was(store_url: str) -> None
 def test_a_store_that_fails_in_the_middle_of_a_turn_loses_nothing(
     store_url: str, writes: int, killed: bool
 ) -> None:
-    """After so many writes the store fails; the process waits for it, or is killed and starts again."""
+    """The store fails after some writes; the process waits for it, or is killed and restarted."""
     whole = written(MINUTES)
     reading = Reading(store_url)
     assert reading.read(whole[: len(whole) - 2 * BATCH])

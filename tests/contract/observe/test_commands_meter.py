@@ -25,7 +25,7 @@ def test_scorecard_and_trace_say_what_observe_answers(topics: str, start: Start,
     minute, side = recent(), Side(topics)
     side.whole(ids(0, 20), minute, "p")
     odd = "a/b c?#%é"
-    side.collected([odd], minute)  # in the order of the chain: a trace is sorted by the records' timestamps
+    side.collected([odd], minute)  # in the chain's order: a trace is sorted by the records' timestamps
     side.each(Topic.EVENTS, [odd], minute, **{h.CE_TIME: "2026-01-01T00:00:00Z"})
     side.outbound([odd], minute, "p")
     side.receipt([odd], minute, "p")
@@ -97,7 +97,7 @@ def test_destinations_show_failed_and_waiting_events_also_before_the_first_one(
     wanted = {"delivered": 30, "failed": 10, "waiting": 3}
 
     def counted() -> bool:
-        """Its records come in several batches."""
+        """Whether observe has counted all of the destination's records, which come in several batches."""
         known = {each["name"]: each for each in observe.get("/v1/destinations")}
         return len(known) == 3 and known["to-p"].items() >= wanted.items()
 

@@ -1,4 +1,4 @@
-"""Old minutes are dropped whole: whatever ends dropping early, the card of all tenants stays as it was."""
+"""Old minutes are dropped as a whole: an interruption leaves the card of all tenants as it was."""
 
 import pytest
 
@@ -17,7 +17,7 @@ TENANTS = tuple(f"tenant-{at:02}" for at in range(20))
 """Enough that the items of one minute are deleted in several requests."""
 
 WRITES = [1, 4, *(pytest.param(each, marks=pytest.mark.proof) for each in (0, 2, 3, 5, 6))]
-"""After how many of its writes the store fails."""
+"""Number of its writes after which the store fails."""
 
 
 def totals(meter: Meter) -> list[MinuteCard]:
@@ -26,7 +26,7 @@ def totals(meter: Meter) -> list[MinuteCard]:
 
 
 def kept(meter: Meter) -> set[int]:
-    """The minutes with items that dropping deletes."""
+    """Minutes with items that dropping would delete."""
     store: Store = meter.store
     items = [*store.query("state"), *store.query("found")]
     return {int(item.sk.partition("/")[0]) - FIRST for item in items}
@@ -99,7 +99,7 @@ def test_late_events_do_not_restart_a_minute_that_was_dropped_just_before_the_pr
 
 
 def losing(lost: int, doubled: int) -> World:
-    """ingest lost some events of a minute, and doubled others."""
+    """ingest lost some events of a minute and doubled others."""
     events = [f"e{at}" for at in range(lost + doubled + 1)]
     return World(
         lost={(Stage.EVENTS, "", each) for each in events[:lost]},
@@ -123,7 +123,7 @@ def look(meter: Meter, world: World) -> None:
 def test_a_minute_stays_until_the_records_that_its_verdict_needs_are_read(
     store_url: str, lost: int, doubled: int
 ) -> None:
-    """However old it is: after an outage of the meter many become final at once, and are read one by one."""
+    """However old the minute is: after an outage many become final at once, and are read one by one."""
     meter, world = Meter(store_url), losing(lost, doubled)
     entered(meter, world)
     while plans := list(meter.board.plans()):
@@ -140,7 +140,7 @@ def test_a_minute_stays_until_the_records_that_its_verdict_needs_are_read(
 
 
 def test_a_minute_stays_while_a_second_reading_of_it_is_under_way(store_url: str) -> None:
-    """More was lost after the first one was asked for."""
+    """More was lost after the first reading was requested."""
     meter, world = Meter(store_url), losing(1, 0)
     entered(meter, world)
     ((key, first),) = meter.board.plans()
@@ -162,7 +162,7 @@ def test_a_minute_stays_while_a_second_reading_of_it_is_under_way(store_url: str
 
 
 def test_a_minute_of_which_nothing_can_be_read_is_dropped(store_url: str) -> None:
-    """It has more records than may be read at once: the resolver answers that at once."""
+    """It has more records than one reading may have: the resolver answers that at once."""
     meter, world = Meter(store_url), losing(3, 0)
     resolver = EventResolver("nowhere:9092", "test", most=0)
     entered(meter, world)

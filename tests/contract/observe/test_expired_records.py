@@ -1,4 +1,4 @@
-"""Records that expire while audit is away are found, and nothing that they may explain is called lost."""
+"""Records that expire during audit's absence are noticed; events that they may explain are not lost."""
 
 import pytest
 from confluent_kafka import TopicPartition
@@ -13,7 +13,7 @@ from tests.harness.topics import Topics
 
 MINUTES = 20
 COUNTED = 15
-"""Minutes of which audit counted the receipts before it stopped."""
+"""Minutes with receipts that audit counted before it stopped."""
 
 
 def test_partitions_that_begin_behind_what_was_counted_of_them_are_found(topics: str) -> None:

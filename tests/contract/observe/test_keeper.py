@@ -1,4 +1,4 @@
-"""State is stored and restored, whatever happens to process and store in between."""
+"""State is stored and restored, whatever happens to process and store meanwhile."""
 
 from collections.abc import Iterable, Mapping
 
@@ -62,7 +62,7 @@ def test_minutes_that_are_dropped_stay_in_their_day(store_url: str) -> None:
 
 
 def test_a_day_of_many_minutes_is_the_sum_of_all_as_they_come_and_go(store_url: str) -> None:
-    """The sum is the same whatever was summed before, also if an old minute changes."""
+    """The sum is the same for any order of summing, also if an old minute changes."""
     meter, whole = Meter(store_url), ledger(60)
     late = ledger(1)[3]
     late.start, late.end = 100, 101
@@ -97,7 +97,7 @@ def test_late_events_do_not_restart_a_dropped_minute(store_url: str) -> None:
 def test_a_clock_that_was_ahead_for_one_look_hides_no_minute_that_comes_later(
     store_url: str, killed: bool
 ) -> None:
-    """Only what was dropped is over: minutes that had no events yet were not."""
+    """Only dropped minutes are over; minutes without events so far are not."""
     meter, whole = Meter(store_url), ledger(6)
     meter.enter(whole[:8])  # two minutes
     assert meter.keeper.save()
@@ -121,7 +121,7 @@ def test_a_clock_that_was_ahead_for_one_look_hides_no_minute_that_comes_later(
 def test_a_store_that_fails_in_the_middle_loses_nothing(
     store_url: str, killed: bool, failures: Iterable[int]
 ) -> None:
-    """After so many writes the store fails; the process continues, or is killed and starts again."""
+    """The store fails after some writes; the process continues, or is killed and restarted."""
     whole = ledger(12)
     reference = Meter(store_url, "reference")
     reference.enter(whole)
@@ -155,7 +155,7 @@ def test_a_recreated_ledger_is_read_from_its_start(store_url: str) -> None:
 
 
 def test_minutes_of_a_recreated_ledger_do_not_come_back_later(store_url: str) -> None:
-    """Their offsets are those of other topics: once new ones exceed them, waiting events would look lost."""
+    """Their offsets belong to other topics: once new ones exceed them, waiting events would look lost."""
     meter = Meter(store_url)
     meter.enter(ledger(6))
     assert meter.keeper.save()
@@ -171,7 +171,7 @@ def test_minutes_of_a_recreated_ledger_do_not_come_back_later(store_url: str) ->
 
 
 def test_an_old_minute_that_is_open_changes_no_card_at_each_look(store_url: str) -> None:
-    """Its day stays in memory: without it every loss would be new, and be counted again."""
+    """Its day stays in memory; otherwise each loss would look new and be counted again."""
     meter, whole = Meter(store_url), ledger(1)
     meter.enter(whole[:3])  # no receipts yet
     assert meter.keeper.save()
@@ -186,7 +186,7 @@ def test_an_old_minute_that_is_open_changes_no_card_at_each_look(store_url: str)
 
 
 def test_the_cards_that_alarms_look_at_are_there_after_a_restart(store_url: str) -> None:
-    """Also those of a day of which no state is left."""
+    """Also cards of a day without remaining states."""
     meter = Meter(store_url)
     meter.enter(ledger(2))
     assert meter.keeper.save()
@@ -201,7 +201,7 @@ def test_the_cards_that_alarms_look_at_are_there_after_a_restart(store_url: str)
 def test_a_day_that_begins_while_a_process_runs_is_that_of_the_tenants_with_events(
     store_url: str, began_minute: int, asked: bool
 ) -> None:
-    """One that began within the hour before may have followed one with events of a clock ahead."""
+    """A day that begins within the hour before may follow one with events of a clock that was ahead."""
     Meter(store_url).tables.write([tenant_item("idle")])
     meter = Meter(store_url, began_minute=began_minute)
     meter.enter(ledger(1, ("acme",)))
@@ -227,7 +227,7 @@ def test_what_is_stored_of_a_day_is_added_to_by_a_process_that_began_before_it(s
 
 
 def watching(minutes: int) -> list[Range]:
-    """The same ledger with a pipe that watches a field; each minute has one value more."""
+    """The same ledger with a pipe that watches a field; each minute has one more value."""
     found = ledger(minutes, ("acme",))
     for each in found:
         for tally in each.tallies if each.topic is Topic.OUTBOUND else ():
@@ -238,7 +238,7 @@ def watching(minutes: int) -> list[Range]:
 
 
 def hour(meter: Meter) -> Mapping[FieldKey, FieldCounts]:
-    """The counts of the hour of FIRST, of minutes in memory and dropped ones."""
+    """The counts of the hour of FIRST, from minutes in memory and dropped ones."""
     key = ("acme", FIRST // 60)
     meter.watched.want([key])
     meter.keeper.load()
@@ -267,7 +267,7 @@ def test_watched_fields_of_dropped_minutes_count_once_whenever_the_store_fails(
             meter = Meter(store_url, table)
         assert hour(meter) == expected
         meter.enter(whole)
-        meter.keeper.forget(FIRST + 7)  # asks for the hour where it is not loaded
+        meter.keeper.forget(FIRST + 7)  # requests the hour if it is not loaded
         meter.keeper.load()
         meter.keeper.forget(FIRST + 7)
         assert min(minute for _, minute in meter.board.ledger.minutes) == FIRST + 7
@@ -288,7 +288,7 @@ def test_cards_outlive_their_expired_neighbours(store_url: str) -> None:
 
 @pytest.fixture
 def split(store_url: str, monkeypatch: pytest.MonkeyPatch) -> Meter:
-    """Two minutes are stored, and an item of more than 60 bytes is split from then on."""
+    """Two minutes are stored; items of more than 60 bytes are split from now on."""
     meter = Meter(store_url)
     meter.enter(ledger(2, ("acme",)))
     assert meter.keeper.save()
@@ -297,7 +297,7 @@ def split(store_url: str, monkeypatch: pytest.MonkeyPatch) -> Meter:
 
 
 def expire(meter: Meter, kind: str) -> None:
-    """Let all parts but the first go of the first minute's item of a kind."""
+    """Delete all parts but the first from the first minute's item of a kind."""
     found = meter.store.query(f"{kind}#parts")
     parts = [item for item in found if item.sk.startswith(f"{FIRST:010d}/acme/")]
     assert len(parts) > 1

@@ -1,4 +1,4 @@
-"""However much of the ledger there is, and whether observe catches up or audit does, memory stays bounded."""
+"""Memory stays bounded for a ledger of any length, whether observe or audit catches up."""
 
 from collections.abc import Sequence
 
@@ -23,14 +23,14 @@ MINUTES = 600
 """Ten hours, of two tenants."""
 
 LONG = 30
-"""Minutes of a record that audit wrote while it caught up."""
+"""Minutes in a record that audit wrote while it caught up."""
 
 AHEAD_BYTES = 128 * 1024
 BATCH = 24
 """Records of a batch: six minutes."""
 
-CAUGHT_UP = 360
-"""Minutes that audit counts at last: three times as many states as may be in memory."""
+CAUGHT_UP = [360, pytest.param(MINUTES, marks=pytest.mark.proof)]
+"""Minutes that audit counts at the end: at least three times as many states as may be in memory."""
 
 LOST = 100
 """A minute in which transmit lost everything."""
@@ -40,7 +40,7 @@ FEW = 160
 
 
 def long_records(found: Sequence[Range]) -> list[Range]:
-    """The same ledger, of records of LONG minutes each."""
+    """The same ledger, with LONG minutes in each record."""
     by_topic = ([each for each in found if each.topic is topic] for topic in STAGES)
     parts = [each[at : at + LONG] for each in by_topic for at in range(0, len(each), LONG)]
     return [_joined(part) for part in sorted(parts, key=lambda part: part[0].start)]
@@ -53,7 +53,7 @@ def _joined(part: Sequence[Range]) -> Range:
 
 @pytest.fixture
 def long_ledger(topics: str) -> int:
-    """The ledger of long records is written; returns the bytes of its values."""
+    """Write the ledger of long records; returns the bytes of its values."""
     brokers = Topics(topics)
     values = [(each.key, encode_range(each)) for each in long_records(written(MINUTES))]
     for key, value in values:
@@ -85,18 +85,19 @@ def test_a_ledger_of_records_of_many_minutes_is_read_in_bounded_memory(
 
 
 def live(url: str, minutes: int) -> tuple[Following, GivenReader]:
-    """A process that has read the ledger, while audit is away."""
+    """A process that has read the ledger, during audit's absence."""
     reader = GivenReader(BATCH)
     following = Following(url, reader, minutes, most_new=MOST_NEW)
     assert following.follower.turn(), "the end of the ledger is reached"
     return following, reader
 
 
+@pytest.mark.parametrize("minutes", CAUGHT_UP)
 def test_minutes_leave_memory_while_audit_catches_up_and_are_judged_rightly_once_it_has(
-    store_url: str,
+    store_url: str, minutes: int
 ) -> None:
-    following, reader = live(store_url, CAUGHT_UP)
-    whole = written(CAUGHT_UP)
+    following, reader = live(store_url, minutes)
+    whole = written(minutes)
     for each in whole:
         if each.topic is Topic.RECEIPTS and each.start == LOST:
             each.tallies = []
@@ -106,12 +107,12 @@ def test_minutes_leave_memory_while_audit_catches_up_and_are_judged_rightly_once
         assert following.held <= 2 * (KEPT + 2) + MOST_NEW + BATCH
         assert all(card.lost == card.doubled == 0 for card in following.shown())
     assert following.loop.snapshot.open_minutes < 2 * (KEPT + 2) + MOST_NEW
-    assert len(following.stored("acme")) > CAUGHT_UP - KEPT - MOST_NEW
+    assert len(following.stored("acme")) > minutes - KEPT - MOST_NEW
     assert {("acme", FIRST + LOST), ("zoo", FIRST + LOST)} <= following.meter.board.ledger.minutes.keys()
     reader.write(whole[-1:])
     following.follower.turn()
     following.finish()
-    expected = [(0, 5) if at == LOST else (5, 0) for at in range(CAUGHT_UP)]
+    expected = [(0, 5) if at == LOST else (5, 0) for at in range(minutes)]
     for tenant in ("acme", "zoo"):
         assert [(card.delivered, card.lost) for card in following.stored(tenant)] == expected
     assert all(card.settled and not card.doubled for card in following.stored("acme"))

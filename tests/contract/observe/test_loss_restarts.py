@@ -1,4 +1,4 @@
-"""A loss stays an alarm for its time, however old its minute is and whatever is left of it."""
+"""A loss stays an alarm for its full time, however old its minute is and however little is left of it."""
 
 import pytest
 
@@ -12,7 +12,7 @@ from tests.harness.waiting import eventually
 
 
 def looked(observe: ObserveProcess) -> None:
-    """Wait for three more looks, in which an alarm without its condition would end."""
+    """Wait for three more looks, in which an alarm without its condition would resolve."""
     at_ms = observe.get("/v1/now")["at_ms"]
     eventually(lambda: observe.get("/v1/now")["at_ms"] > at_ms + 1_000)
 
@@ -44,7 +44,7 @@ def test_a_loss_in_an_old_minute_is_an_alarm_also_after_a_restart(
 def test_old_minutes_that_become_final_together_are_dropped_once_their_losses_are_named(
     topics: str, start: Start, store_url: str
 ) -> None:
-    """After an outage of the meter: the records of a minute are read one after the other."""
+    """After an outage of the meter, minutes' records are read one minute after the other."""
     first, side = recent() - 25 * 60, Side(topics)
     minutes = range(first, first + 8)
     for at, minute in enumerate(minutes):

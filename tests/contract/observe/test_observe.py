@@ -123,15 +123,20 @@ def test_lost_and_doubled_events_are_named_where_they_can_be_read(topics: str, s
     assert observe.get("/v1/events/e3?tenant=nobody") == {"places": [], "complete": True}
 
 
-def test_nothing_is_lost_while_a_node_has_still_to_read_it(topics: str, start: Start) -> None:
+@pytest.mark.parametrize(
+    ("settle", "seconds"), [("0.3", 1.5), pytest.param("1", 3.0, marks=pytest.mark.proof)]
+)
+def test_nothing_is_lost_while_a_node_has_still_to_read_it(
+    topics: str, start: Start, settle: str, seconds: float
+) -> None:
     minute, side = recent(), Side(topics)
     side.read()
     side.collected(ids(0, 10), minute)
     side.each(Topic.EVENTS, ids(0, 4), minute)
     side.audit()
-    observe = start(settle_seconds="0.3")
+    observe = start(settle_seconds=settle)
     eventually(lambda: observe.card(minute)["collected"] == 10)
-    time.sleep(1.5)  # five times the settle time, so a wrong verdict would show
+    time.sleep(seconds)  # longer than the settle time, so a wrong verdict would show
     card = observe.card(minute)
     assert (card["lost"], card["under_way"]) == (0, 10)
     side.read()

@@ -1,4 +1,4 @@
-"""observe reads long ledgers in steps, and those of topics that were deleted and created again."""
+"""observe reads long ledgers in steps, and ledgers whose topics were recreated."""
 
 import json
 from typing import Any
@@ -19,7 +19,7 @@ LONG = 15_000
 
 
 def logged(observe: ObserveProcess, message: str) -> list[Any]:
-    """The whole lines of its log with this message."""
+    """The complete log lines with this message."""
     lines = observe.log.read_text().splitlines(keepends=True)
     found = (json.loads(line) for line in lines if line.startswith("{") and line.endswith("\n"))
     return [line for line in found if message in line["message"]]
@@ -31,7 +31,7 @@ def test_one_that_is_killed_while_it_catches_up_continues_where_it_was(topics: s
     side.read()
     again = replace(side.audit()[0], tallies=[])
     for _ in range(LONG):
-        side.put(again)  # as after crashes of audit: it changes nothing
+        side.put(again)  # as after crashes of audit: changes nothing
     side.flush()
     observe = start(wait=False)
     eventually(lambda: any(line["offset"] for line in logged(observe, "stored as far as it is read")))

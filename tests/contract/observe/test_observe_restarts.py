@@ -19,7 +19,7 @@ from tests.harness.waiting import eventually
 
 @pytest.mark.proof
 def test_a_restart_in_the_middle_changes_no_card(topics: str, start: Start) -> None:
-    """One continues after a stop and after a kill; another starts with an empty store and reads all."""
+    """One process continues after a stop and a kill; another starts with an empty store and reads all."""
     minute, side = recent() - 1, Side(topics)
 
     def more(turn: int) -> None:
@@ -53,7 +53,7 @@ def test_a_restart_in_the_middle_changes_no_card(topics: str, start: Start) -> N
 
 
 def judged(observe: ObserveProcess, minute: int) -> Any:
-    """The cards of two minutes, once four events are lost and all are named."""
+    """The cards of two minutes, once four events are lost and all of them are named."""
     cards = observe.get(f"/v1/minutes?tenant=acme&from={minute}&to={minute + 1}")
     named = [event for card in cards for hop in card["hops"] for event in hop.get("named", [])]
     done = len(cards) == 2 and all(card["settled"] for card in cards) and cards[0]["lost"] >= 4
@@ -119,7 +119,7 @@ def test_it_stops_in_time_and_the_next_process_has_its_state(topics: str, start:
 
 
 def test_a_late_minute_stays_late_after_a_restart_while_audit_is_behind(topics: str, start: Start) -> None:
-    """Its events are not in time until the next process has seen how far audit is."""
+    """Its events are not in time until the next process knows how far audit is."""
     minute, side = recent(), Side(topics)
     side.collected(ids(0, 10), minute)
     side.each(Topic.EVENTS, ids(0, 10), minute)
@@ -131,7 +131,7 @@ def test_a_late_minute_stays_late_after_a_restart_while_audit_is_behind(topics: 
     card = eventually(lambda: (now := observe.card(minute)).items() >= wanted.items() and now)
     assert observe.stop() == 0
     side.collected(ids(10, 11), minute + 1)
-    side.flush()  # and audit does not read it
+    side.flush()  # without being read by audit
     again = start()
     eventually(lambda: again.get("/v1/now")["behind_seconds"] > 0)
     assert again.card(minute) == card

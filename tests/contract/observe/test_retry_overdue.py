@@ -1,4 +1,4 @@
-"""observe says how late the retry topics are, whether retry reads them or not."""
+"""observe reports how late the retry topics are, whether retry reads them or not."""
 
 import re
 

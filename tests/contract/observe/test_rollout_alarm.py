@@ -1,4 +1,4 @@
-"""A rollout that stopped is an alarm to its customer, from the side that stopped it."""
+"""A stopped rollout raises an alarm for its customer, on the side that stopped it."""
 
 from shared.contracts.rollout_plan import Rollout
 from shared.contracts.rollouts import RolloutPhase, at_step, halted, state_key

@@ -1,4 +1,4 @@
-"""A watched field that changes: raised and resolved by a real observe, and kept when it restarts."""
+"""A change of a watched field raises and resolves an alarm, which survives a restart of observe."""
 
 from collections.abc import Iterator
 from pathlib import Path

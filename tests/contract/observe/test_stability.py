@@ -1,4 +1,4 @@
-"""observe says whether its side is stable and who acts on it, and keeps lag alarms quiet meanwhile."""
+"""observe reports its side's stability and activities, and silences lag alarms meanwhile."""
 
 import time
 from http import HTTPStatus
@@ -20,7 +20,7 @@ from tests.harness.waiting import eventually
 TABLE = "documents"
 STABLE = Stability(stable=True)
 LONG = 600.0
-"""Seconds for which what does not beat is under way: longer than a test on a busy machine."""
+"""Lease of an activity without heartbeats, seconds: longer than a test on a busy machine."""
 
 
 def _register(url: str, owner: str) -> ActivityRegister:
@@ -35,7 +35,7 @@ def _listens(observe: ObserveProcess) -> bool:
 
 
 def _reasons(observe: ObserveProcess) -> tuple[list[str], list[str]] | None:
-    """Of what is under way and of what waits; None while observe has not read the register."""
+    """Reasons of activities and of wishes; None while observe has not read the register."""
     status, found = observe.ask("/v1/activities")
     if status != HTTPStatus.OK:
         return None

@@ -1,4 +1,4 @@
-"""The table, of moto and of DynamoDB Local: everything written is read back in order, in any amount."""
+"""The table, in moto and DynamoDB Local: everything written is read back in order, in any amount."""
 
 import time
 from collections.abc import Callable
@@ -60,7 +60,7 @@ def parts(store: Store) -> list[int]:
     return [len(item.body) for item in store.query("a#parts")]
 
 
-def test_of_a_long_body_only_the_last_ones_parts_are_kept(
+def test_rewriting_a_long_body_leaves_no_part_of_the_former_one(
     store: Store, url: str, request: pytest.FixtureRequest
 ) -> None:
     for at in range(3):
@@ -89,10 +89,10 @@ def test_a_reader_that_has_the_old_head_reads_the_new_body(store: Store, new: by
 
 
 class Undeleting(Store):
-    """A table of which single rows cannot be deleted for a while."""
+    """A table that refuses deletions of single rows for a while."""
 
     def refuse(self) -> Callable[[], None]:
-        """Let deletions fail until what is given back is called."""
+        """Let deletions fail until the returned function is called."""
         sent = self._client.delete_item
 
         def refused(**_: Any) -> Any:
@@ -126,12 +126,15 @@ def test_the_table_of_a_former_start_is_kept(store: Store, url: str, request: py
     assert again.get("a", "1") == b"\x00\xff"
 
 
-def test_a_body_larger_than_a_transaction_is_whole(store: Store) -> None:
-    long = bytes(range(256)) * 13_000
+@pytest.mark.parametrize(
+    ("repeated", "count"), [(13_000, 12), pytest.param(20_000, 20, marks=pytest.mark.proof)]
+)
+def test_a_body_larger_than_a_transaction_is_whole(store: Store, repeated: int, count: int) -> None:
+    long = bytes(range(256)) * repeated
     assert len(long) > _MOST_BYTES
-    store.put([Item("a", "1", long), *(Item("b", f"{at:02d}", long[:300_000]) for at in range(12))])
+    store.put([Item("a", "1", long), *(Item("b", f"{at:02d}", long[:300_000]) for at in range(count))])
     assert store.get("a", "1") == long
-    assert [len(item.body) for item in store.query("b")] == [300_000] * 12
+    assert [len(item.body) for item in store.query("b")] == [300_000] * count
 
 
 def begun(url: str, request: pytest.FixtureRequest) -> Store:
@@ -172,7 +175,7 @@ def test_a_write_before_the_begin_is_refused_and_supersedes_nothing(
 
 
 class BegunMeanwhile(Store):
-    """Begins while its first write is on the way."""
+    """Begins while its first write is in flight."""
 
     def begin_during_a_write(self) -> None:
         send = self._client.transact_write_items

@@ -1,4 +1,4 @@
-"""observe keeps who acted and how stable its side was, over a restart as well."""
+"""observe keeps activities and its side's stability, over a restart as well."""
 
 import time
 from typing import Any
@@ -22,7 +22,7 @@ def timeline(observe: ObserveProcess) -> Any:
 
 
 def phases(observe: ObserveProcess) -> list[tuple[str, str, bool]]:
-    """Of each activity: its phase, why, and whether it goes on."""
+    """Each activity's phase and reason, and whether it goes on."""
     found = timeline(observe)["activities"]
     return [(each["phase"], each["reason"], each["until_ms"] is None) for each in found]
 

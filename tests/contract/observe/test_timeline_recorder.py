@@ -1,4 +1,4 @@
-"""The thread that records who acted: what it stores, and what it survives."""
+"""The thread that records activities: its rows, and the failures that it survives."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,7 +28,7 @@ CANARY = replace(DARK, action=Action.STEP_FORWARD, phase="canary")
 
 @dataclass(frozen=True)
 class Moment:
-    """The health and activity that are seen together, and when."""
+    """The health and the activity seen together, and their time."""
 
     now_ms: int = T0
     health: Stability = LATE
@@ -36,15 +36,15 @@ class Moment:
 
 
 class Seen:
-    """The readings of a recorder: each look sees one moment."""
+    """A recorder's readings: each look sees one moment."""
 
     def __init__(self) -> None:
         self.next = self._moment = Moment()
         self.errors = 0
-        """So many of the next looks fail."""
+        """Number of next looks that fail."""
 
     def health(self) -> Stability:
-        """A look asks for this first."""
+        """The health; a look reads it first."""
         self._moment = self.next
         return self._moment.health
 
@@ -106,7 +106,7 @@ def test_spans_under_the_keys_of_an_earlier_version_are_read_and_go_on(store: St
     ]
     store.put(Item("timeline", f"health/{each.from_ms:015d}/", msgspec.msgpack.encode(each)) for each in old)
     shown = [(Health.STABLE, -90_000), (Health.UNSTABLE, -60_000)]
-    for _ in range(2):  # also where both keys of the one that goes on are there
+    for _ in range(2):  # also with both keys of the activity that goes on
         with recording(store, Seen()) as recorder:
             eventually(lambda: phases(recorder) and _all(recorder).health[-1].until_ms is None)
             assert health(recorder) == shown

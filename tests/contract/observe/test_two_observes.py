@@ -1,4 +1,4 @@
-"""Of two observes with one table only the one that began last has any effect."""
+"""Of two observes with one table only the one that started last has any effect."""
 
 from tests.contract.observe.conftest import Start
 from tests.contract.observe.minutes import ids, recent, settled

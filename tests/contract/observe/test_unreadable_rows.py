@@ -1,4 +1,4 @@
-"""A row that a newer version wrote hides no other row, and ends no thread of observe."""
+"""A row written by a newer version hides no other row and ends no thread of observe."""
 
 import json
 import logging
@@ -33,7 +33,7 @@ STABLE = Stability(stable=True)
 
 @pytest.fixture
 def put(store_url: str) -> Callable[[Mapping[str, Any]], None]:
-    """Writes a row as it is."""
+    """Write a row as it is."""
     DocumentTable(TABLE, store_url).ensure()
     client = dynamodb_client(store_url)
     return lambda row: client.put_item(TableName=TABLE, Item=row)

@@ -1,4 +1,4 @@
-"""A pipe that watches a field, as documents and as the ledger has it."""
+"""A pipe that watches a field, in documents and in the ledger."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -52,7 +52,7 @@ class Watched:
 
 @contextmanager
 def watching(topics: str) -> Iterator[Watched]:
-    """With the documents of the pipe published."""
+    """A ledger, with the pipe's documents published."""
     config, documents = (
         Topics(topics),
         (

@@ -1,4 +1,4 @@
-"""A tenant's documents as a dictionary of versions, and what a side may show of them meanwhile."""
+"""A tenant's documents as a dictionary of versions, and the states that a side may show meanwhile."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ class CatalogueModel:
         return self.catalogues[-1]
 
     def write(self, wanted: Iterable[Wanted]) -> None:
-        """All of it at once."""
+        """Write all of it at once."""
         changed = False
         for key, document in wanted:
             versions = self.histories.setdefault(key, [])
@@ -46,13 +46,13 @@ class CatalogueModel:
 
 @dataclass
 class Follower:
-    """A side that follows the model: what it showed last, and how far in the model that was."""
+    """A side that follows the model: its last state, and that state's place in the model."""
 
     at: int = 0
     shown: Published = field(default_factory=dict)
 
     def shows(self, model: CatalogueModel, published: Published) -> None:
-        """Fails unless it shows a version of the catalogue, the last one or a later; new sources may lack."""
+        """Fail unless the side shows its last version again, or a later one; new sources may lack."""
         for at in range(self.at, len(model.catalogues)):
             if self._may_show(model.catalogues[at], published):
                 self.at, self.shown = at, dict(published)

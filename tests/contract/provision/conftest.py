@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from shared.dynamodb.document_table import DocumentTable
+from tests.contract.provision.rollout_rig import Rig
 from tests.harness.provision_process import START_SECONDS, ProvisionProcess
 from tests.harness.service_process import stop_all
 from tests.harness.waiting import eventually
@@ -29,9 +30,17 @@ def table(endpoint: str) -> DocumentTable:
 
 
 @pytest.fixture
+def rig(endpoint: str, table: DocumentTable) -> Rig:
+    """A pipe with a rollout; its steps are due when the test says so."""
+    return Rig(endpoint, TABLE)
+
+
+@pytest.fixture
 def start(topics: str, endpoint: str, tmp_path: Path) -> Iterator[Start]:
-    """Starts processes of the test's own, ready, and ends them in good order: none in the middle of a
-    transaction, at which readers would wait."""
+    """Starts processes for one test, ready, and stops them cleanly.
+
+    None ends in the middle of a transaction, at which readers would wait.
+    """
     with ExitStack() as ending:
         started: list[ProvisionProcess] = []
 

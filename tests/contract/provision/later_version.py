@@ -1,4 +1,4 @@
-"""Documents as a later version of hifi writes them, which this one cannot read."""
+"""Documents written by a later version of hifi, which this version cannot read."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ _LATER: Final = b'{"kind":"stream","name":"of a later version"}'
 
 
 def rewrite(endpoint: str, tenant: str, key: DocumentKey, document: Document | None = None) -> None:
-    """Change what a document's newest version says, without a new one; None is what cannot be read."""
+    """Change the content of a document's newest version in place; None makes it unreadable."""
     spec = _LATER if document is None else msgspec.json.encode(document)
     dynamodb_client(endpoint).update_item(
         TableName=TABLE,

@@ -1,4 +1,4 @@
-"""A side with its topic in memory and a real provisioner, and one with a provisioner that keeps nothing."""
+"""A side with its topic in memory and a real provisioner, and one with a stateless provisioner."""
 
 from collections.abc import Callable, Mapping
 from typing import cast
@@ -22,12 +22,12 @@ from tests.contract.provision.catalogue_model import Follower
 
 
 class MemoryTopic:
-    """A `config` topic as a provisioner reads and writes it; a write may fail, with or without its effect."""
+    """A `config` topic as a provisioner reads and writes it; a write may fail, with or without effect."""
 
     def __init__(self) -> None:
         self.view = Catalogue()
         self.published: list[list[tuple[bytes, bytes | None]]] = []
-        """Each transaction that was tried."""
+        """Each attempted transaction."""
 
         self._offsets: dict[bytes, int] = {}
         self.end = 0
@@ -62,7 +62,7 @@ class MemoryTopic:
 
 
 class Side:
-    """A side with its topic, its nodes and the provisioner that leads, if one does."""
+    """A side with its topic, its nodes, and the leading provisioner, if any."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Side:
     ) -> None:
         self.topic, self.follower, self.used = MemoryTopic(), Follower(), 0
         self.altered = False
-        """Whether its topic is not as its provisioner left it."""
+        """Whether the topic differs from what its provisioner left."""
 
         self.became_complete = False
         self._leader: Provisioner | None = None
@@ -103,7 +103,7 @@ class Side:
         self._is_altered()
 
     def _is_altered(self) -> None:
-        """Nothing is expected of it until its provisioner has looked; a source that is gone may wait anew."""
+        """Expect nothing until the provisioner has looked; a source that is gone may wait again."""
         self.follower, self.used, self.altered = Follower(at=self.follower.at), 0, True
 
     def crash(self) -> None:
@@ -114,7 +114,7 @@ class Side:
         was_complete = self.topic.view.complete
         try:
             self._look(self._leader)
-        except KafkaException:  # the process begins anew
+        except KafkaException:  # the process starts again
             self.crash()
             return
         self.altered = False
@@ -125,7 +125,7 @@ class Side:
 
 
 class Double(Side):
-    """Keeps nothing from look to look."""
+    """A provisioner without state between looks."""
 
     def _look(self, leader: Provisioner) -> None:
         leader.compute_anew()

@@ -1,4 +1,4 @@
-"""A tenant that goes on writing holds up nothing of the others."""
+"""A tenant that keeps writing delays none of the others."""
 
 from pipelines.control.provision.catalogue_reader import CatalogueReader
 from shared.contracts.document_items import StoredDocument
@@ -11,7 +11,7 @@ BUSY, QUIET = "busy", "quiet"
 
 
 class BusyTable(DocumentTable):
-    """A table in which a tenant writes whenever its documents have just been read, so often as is left."""
+    """A table in which a tenant writes right after its documents are read, while `left` lasts."""
 
     left = 0
 
@@ -23,7 +23,7 @@ class BusyTable(DocumentTable):
         return found
 
     def put(self, tenant: str, timeout: float) -> None:
-        """The tenant's only document, in another version."""
+        """Write another version of the tenant's only document."""
         document = Destination(name="d", tenant=tenant, timeout_seconds=timeout)
         self.write(tenant, [change_of(document)], by="ann", at_ms=1)
 

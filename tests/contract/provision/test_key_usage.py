@@ -1,4 +1,4 @@
-"""When write keys were last used is in the table, as collect reports it."""
+"""The table holds the time of each write key's last use, as collect reports it."""
 
 from uuid import uuid4
 
@@ -36,9 +36,9 @@ def test_a_use_is_written_when_the_table_is_ten_minutes_behind_whatever_is_resta
     use("one", first)
     process = start()
     eventually(lambda: stored() == {sort("one"): first}, 60)
-    use("one", first + STORED_MS - 1)  # too little later to pay for a write
+    use("one", first + STORED_MS - 1)  # too little later to be worth a write
     producer.produce(Topic.KEY_USAGE, b"no use of keys")
-    use("two", now + 3_600_000)  # by a clock that is ahead
+    use("two", now + 3_600_000)  # by a clock that runs ahead
     eventually(lambda: len(stored()) == 2, 60)
     assert stored()[sort("one")] == first
     assert now <= stored()[sort("two")] <= wall_clock()

@@ -1,4 +1,4 @@
-"""A look at the table, or at rollouts, that takes longer than the lease does not cost it."""
+"""A look at the table, or at rollouts, keeps its lease even if it takes longer than the lease."""
 
 import threading
 import time
@@ -51,7 +51,7 @@ def provisioner(topics: str, endpoint: str) -> Iterator[ProvisionSettings]:
 
 
 def rival(endpoint: str, what: str) -> Lease:
-    """Of another process that wants the same lease, and takes it when it is given up."""
+    """The same lease in a rival process, which takes it as soon as it is free."""
     return Lease(
         TABLE,
         endpoint,

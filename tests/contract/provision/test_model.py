@@ -1,4 +1,4 @@
-"""Whatever is written, killed or lost, each side shows a version of the catalogue, and comes to the last.
+"""After any writes, kills and losses each side shows a version of the catalogue, and reaches the last.
 
 Each side has a double that computes everything at each look: both publish the same, look by look.
 """
@@ -36,7 +36,7 @@ from tests.contract.provision.catalogue_model import CatalogueModel, Published, 
 from tests.contract.provision.model_sides import Double, Side
 
 TENANT, OTHER = "acme", "zoo"
-"""The tenant that the model is of, and one beside it, with a pipe that is ramped up."""
+"""The modelled tenant, and another one with a pipe that is ramped up."""
 
 SIDES = ("blue", "green")
 sides = st.sampled_from(SIDES)
@@ -89,7 +89,7 @@ others = st.one_of(
 
 
 class Model(RuleBasedStateMachine):
-    """A table, two sides with nodes, and everything that can be done to them, in any order."""
+    """A table, two sides with nodes, and all actions on them, in any order."""
 
     endpoint: ClassVar[str]
 
@@ -159,7 +159,7 @@ class Model(RuleBasedStateMachine):
 
     @rule(side=sides, fault=st.sampled_from(["before", "after"]))
     def fail(self, side: str, fault: str) -> None:
-        """The brokers do not answer to the next transaction; they may have it all the same."""
+        """Leave the next transaction unanswered; the brokers may have it all the same."""
         for one in self.sides[side]:
             one.topic.fault = fault
             one.look()
@@ -229,7 +229,7 @@ class Model(RuleBasedStateMachine):
         assert side.topic.view.complete
 
     def _as_stored(self, side: Side) -> bool:
-        """Whether a side shows what the table has of both tenants, as far as rollouts are."""
+        """Whether a side shows both tenants' documents as stored, as far as rollouts are."""
         stored = [each for tenant in (TENANT, OTHER) for each in self.table.documents(tenant)]
         opened = [as_published(each, self.states) for each in stored]
         return compared(opened, side.topic.view.entries).empty

@@ -1,4 +1,4 @@
-"""Names of documents come and go: neither the catalogue nor what is known of it grows for ever."""
+"""As document names come and go, neither the catalogue nor the memory of it grows forever."""
 
 import pytest
 from confluent_kafka import Message
@@ -22,7 +22,7 @@ TENANT, SIDE = "acme", "blue"
 
 
 class World:
-    """A table, a side and the time."""
+    """A table, a side and a clock."""
 
     def __init__(self, table: DocumentTable, endpoint: str) -> None:
         self.table, self.now_ms = table, STEP_MS

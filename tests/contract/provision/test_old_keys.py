@@ -1,4 +1,4 @@
-"""A side with a `config` topic that has the keys of older versions, for which a name was one tenant's."""
+"""A side's `config` topic with keys of older versions, in which a name belonged to one tenant."""
 
 from collections.abc import Mapping, Sequence
 from uuid import uuid4
@@ -33,7 +33,7 @@ def entry(document: Document) -> bytes:
 
 
 def found_by_a_node(catalogue: Catalogue, documents: Sequence[Document]) -> set[bytes]:
-    """Which of the documents are there, under whatever key."""
+    """Which of the documents a node finds, under any key."""
     return {
         document_key(each)
         for each in documents
@@ -43,7 +43,7 @@ def found_by_a_node(catalogue: Catalogue, documents: Sequence[Document]) -> set[
 
 
 def newest(topics: Topics, keys: set[bytes]) -> Mapping[bytes, bytes | None]:
-    """The newest value of each of the keys that were ever written."""
+    """The newest value of each key ever written."""
     return {key: each.value() for each in topics.all_of(Topic.CONFIG) if (key := each.key() or b"") in keys}
 
 

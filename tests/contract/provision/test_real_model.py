@@ -44,7 +44,7 @@ class RealSide:
     seen: list[Catalogue] = field(default_factory=list)
 
     def shown(self, tenant: str, after: int = 0) -> list[Published]:
-        """A tenant's documents, in each catalogue that a node used since."""
+        """A tenant's documents, in each catalogue that a node has used since."""
         return [of(tenant, each) for each in self.seen[after:]]
 
 
@@ -53,7 +53,7 @@ def of(tenant: str, catalogue: Catalogue) -> Published:
 
 
 class Model(RuleBasedStateMachine):
-    """A tenant an example; the processes go on from one example to the next."""
+    """One tenant in each example; the processes go on from one example to the next."""
 
     api: ClassVar[ApiProcess]
     sides: ClassVar[dict[str, RealSide]]
@@ -87,7 +87,7 @@ class Model(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        """A source with the key that the server makes, a destination and a pipe, as one bundle."""
+        """Write a source with a generated key, a destination and a pipe, as one bundle."""
         wanted: list[Document] = [self.destination("a", 1.0), self.pipe(100.0)]
         bodies = [{"kind": "source", "name": "shop"}, *map(body, wanted)]
         answer = self.api.ask("POST", f"{self.root}/apply", {"documents": bodies})
@@ -105,7 +105,7 @@ class Model(RuleBasedStateMachine):
 
     @rule()
     def delete(self) -> None:
-        key = DocumentKey("destination", "b")  # no pipe names it
+        key = DocumentKey("destination", "b")  # a destination that no pipe names
         answer = self.api.ask("DELETE", self.path(key), headers=ANY)
         there = self.model.histories.get(key, [None])[-1] is not None
         assert answer.status == (204 if there else 404), answer.text
@@ -137,7 +137,7 @@ class Model(RuleBasedStateMachine):
 
     @rule()
     def rotate(self) -> None:
-        """A new key, then the end of the oldest."""
+        """Add a key, then remove the oldest one."""
         made = self.api.ask("POST", f"{self.path(SHOP)}/keys", {"label": "next"})
         assert made.status == 201, made.text
         self.keys = [*self.keys, key_digest(made.json["key"])]
@@ -149,7 +149,7 @@ class Model(RuleBasedStateMachine):
 
     @rule(timeout=st.sampled_from([1.0, 2.0, 3.0]))
     def kill_the_api_during_a_write(self, timeout: float) -> None:
-        """An acknowledged write is there; any other is there whole, or not at all."""
+        """An acknowledged write is there; any other one is there completely or not at all."""
         wanted = [self.destination("a", timeout), self.destination("b", timeout)]
         answered: list[int] = []
 
@@ -171,7 +171,7 @@ class Model(RuleBasedStateMachine):
         there = {key for key, document in changes if self._newest(key) == document}
         if answered == [200]:
             assert len(there) == len(changes)
-        if len(there) == len(changes):  # written, or as it was before
+        if len(there) == len(changes):  # written, or unchanged
             self.model.write(changes)
         for key in (key_of(each) for each in wanted):
             assert self._newest(key) == (self.model.histories.get(key) or [None])[-1]
@@ -202,7 +202,7 @@ class Model(RuleBasedStateMachine):
 
 
 def body(document: Document) -> dict[str, Any]:
-    """A document as a writer sends it."""
+    """A document in the form that a writer sends."""
     found: dict[str, Any] = msgspec.to_builtins(document)
     return found
 
@@ -213,7 +213,7 @@ def key_of(document: Document) -> DocumentKey:
 
 @pytest.fixture
 def sides(topics: str, tmp_path: Path) -> Iterator[dict[str, str]]:
-    """Brokers of two sides: those that all tests share, and three more."""
+    """Brokers of two sides: those that all tests share, and three others."""
     other = Side(root=tmp_path / "green", port=free_base(), partitions=1)
     with Cluster(other, ensure_jars(print).broker) as cluster:
         ensure_topics(cluster.bootstrap, topic_specs(1))

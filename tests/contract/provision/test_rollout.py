@@ -1,4 +1,4 @@
-"""A pipe that is opened step by step: on the topic is the share of its present step, whoever is killed."""
+"""A pipe opened step by step: the topic has its present step's share, whichever process is killed."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -31,7 +31,7 @@ FEW = Figures(events=50, good=50)
 
 
 class Rig:
-    """A table with a pipe, an observe, and what nodes see of the pipe."""
+    """A table with a pipe, an observe, and the nodes' view of the pipe."""
 
     def __init__(self, topics: str, endpoint: str, folder: Path, observe: ScriptedObserve) -> None:
         self.tenant, self.observe = f"t{uuid4().hex[:8]}", observe
@@ -57,7 +57,7 @@ class Rig:
         return process
 
     def say_by_step(self, later: Figures, first: Figures = GOOD) -> None:
-        """Of the first step, and of later ones: none is over before the test has seen it."""
+        """Figures of the first step and of later ones: no step is over before the test has seen it."""
 
         def figures() -> Figures:
             state = self.store.state(self.tenant, self.tenant)
@@ -66,14 +66,14 @@ class Rig:
         self.observe.figures = figures
 
     def published(self) -> list[float]:
-        """Every share that was on the topic, in order."""
+        """All shares that were on the topic, in order."""
         key = f"{self.tenant}/pipe/{self.tenant}".encode()
         records = [each for each in Topics(self._topics).all_of(Topic.CONFIG) if each.key() == key]
         shares = [document.sample for each in records if isinstance(document := _document(each), Pipe)]
         return [share for share, _ in groupby(shares)]
 
     def share(self) -> float | None:
-        """The share of the pipe that nodes take now, None without the pipe; every change is remembered."""
+        """The share that nodes take now, None without the pipe; remembers every change."""
         pipe = self.view.view.pipes.get((self.tenant, self.tenant))
         if pipe is None:
             return None

@@ -1,6 +1,6 @@
-"""States of rollouts are deleted when their pipes are gone, and never because of an old list of pipes.
+"""Rollout states are deleted with their pipes, and never because of an outdated list of pipes.
 
-Over DynamoDB Local alone: who decides needs no brokers.
+Over DynamoDB Local alone: deciding needs no brokers.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ PLAN = Rollout(steps=[1, 10, 100])
 
 
 class Rig:
-    """A pipe with a rollout, what a customer does, and a process that decides."""
+    """A pipe with a rollout, a customer's actions, and a process that decides."""
 
     def __init__(self, table: DocumentTable, endpoint: str) -> None:
         self.endpoint, self.tenant, self.table = endpoint, f"t{uuid4().hex[:8]}", table
@@ -109,7 +109,7 @@ def test_the_state_of_a_pipe_that_is_gone_or_has_no_rollout_any_more_is_deleted(
 
 
 class SlowStore(RolloutStore):
-    """A customer makes the pipe anew, and opens it, between the look at the table and the deletion."""
+    """A customer recreates the pipe, and opens it, between the look at the table and the deletion."""
 
     rig: Rig
 

@@ -1,4 +1,4 @@
-"""How far a side is with each document is in the table, from what its nodes say."""
+"""The table shows how far a side is with each document, by its nodes' reports."""
 
 from collections.abc import Iterator
 from uuid import uuid4
@@ -20,7 +20,7 @@ from tests.harness.topics import Topics
 from tests.harness.waiting import eventually
 
 SILENT_SECONDS = 5.0
-"""After which a node is forgotten; it says each two seconds what it uses."""
+"""Seconds after which a node is forgotten; it reports its configuration every two seconds."""
 
 
 @pytest.fixture
@@ -81,6 +81,6 @@ def test_a_version_is_in_force_once_every_live_process_uses_it_and_a_silent_one_
     later = change_of(Destination(name=tenant, tenant=tenant, timeout_seconds=7))
     table.write(tenant, [later], by="test", at_ms=wall_clock())
     reaches(2, State.PUBLISHED, "not in use yet at transmit")
-    nodes[1].table.stop()  # killed: it says no more
+    nodes[1].table.stop()  # killed: it reports no more
     reaches(2, State.IN_FORCE)
     write(Change(key=later.key, document=None))

@@ -1,4 +1,4 @@
-"""Of two processes that say how far a side is, one that was suspended does not write over the other's.
+"""A suspended process does not overwrite the status that another one wrote for its side.
 
 Over DynamoDB Local alone: statuses need no brokers.
 """

@@ -1,4 +1,4 @@
-"""A local side made before there was a table: `hifi` and the provisioner take it over as it stands."""
+"""`hifi` and the provisioner take over a local side that is older than the table, as it is."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,7 +38,7 @@ VERSION = 3
 
 
 def published_before(topics: Topics, tenant: str) -> list[Document]:
-    """A source, a pipe and many destinations, as `hifi apply` of an older version published them."""
+    """A source, a pipe and many destinations, as an older version's `hifi apply` published them."""
     source = Source(name=tenant, tenant=tenant, write_keys=[f"write-key-of-{tenant}"])
     pipe = Pipe(name=tenant, tenant=tenant, source=tenant, destination=f"{tenant}-0")
     options = {"url": "http://127.0.0.1:9/"}
@@ -46,7 +46,7 @@ def published_before(topics: Topics, tenant: str) -> list[Document]:
     documents = [sealed(source), pipe, *many]
     for each in documents:
         value = encode_entry(Entry(version=VERSION, document=each))
-        topics.put(Topic.CONFIG, value, [], document_key(each).partition(b"/")[2])  # its keys had no tenant
+        topics.put(Topic.CONFIG, value, [], document_key(each).partition(b"/")[2])  # a key without tenant
     topics.flush()
     return documents
 
@@ -125,7 +125,7 @@ def test_a_topic_that_is_emptied_under_a_running_provisioner_is_filled_again(
 
 
 def made_anew(bootstrap: str) -> None:
-    """Delete the topic, wait until it is gone, and make it."""
+    """Delete the topic, wait until it is gone, and recreate it."""
     admin = admin_client(bootstrap)
     admin.delete_topics([Topic.CONFIG])[Topic.CONFIG].result(30)
     eventually(lambda: Topic.CONFIG not in admin.list_topics(timeout=10).topics, 60, "it is gone")

@@ -1,4 +1,4 @@
-"""A document that a later version wrote and this one cannot read holds up its tenant, and no other one."""
+"""A document that this version cannot read delays its own tenant only."""
 
 import logging
 
@@ -20,7 +20,7 @@ KEY = DocumentKey("destination", "d")
 
 
 class World:
-    """A table with a destination each of two tenants, and a side that has published them."""
+    """A table with a destination for each of two tenants, and a side that has published them."""
 
     def __init__(self, table: DocumentTable, endpoint: str) -> None:
         self.table, self.endpoint, self.now_ms = table, endpoint, 1_000
@@ -35,21 +35,21 @@ class World:
         self.table.write(tenant, [change_of(document)], by="ann", at_ms=1)
 
     def write_later(self, tenant: str) -> None:
-        """Another side's later version writes what this one cannot read."""
+        """Let another side's later version write a document that this one cannot read."""
         self.write(tenant, 9)
         rewrite(self.endpoint, tenant, KEY)
 
     def write_anew(self, tenant: str, timeout: float) -> None:
-        """The later version writes what this one can read."""
+        """Let the later version write a document that this one can read."""
         self.repair(tenant, 8)
         self.write(tenant, timeout)
 
     def repair(self, tenant: str, timeout: float) -> None:
-        """A person changes the row by hand."""
+        """Let a person repair the row by hand."""
         rewrite(self.endpoint, tenant, KEY, Destination(name="d", tenant=tenant, timeout_seconds=timeout))
 
     def timeouts(self) -> dict[str, float]:
-        """What is on the topic, by tenant."""
+        """Timeouts of the documents on the topic, by tenant."""
         found = (each.document for each in self.side.topic.view.entries.values())
         return {each.tenant: each.timeout_seconds for each in found if isinstance(each, Destination)}
 
@@ -77,7 +77,7 @@ def test_what_others_write_is_published_and_its_tenants_entries_stay_also_after_
     assert world.timeouts() == {AHEAD: 3, BEHIND: 1}
 
 
-def test_its_tenant_goes_on_once_it_is_written_anew(world: World) -> None:
+def test_a_tenant_goes_on_once_its_unreadable_document_is_rewritten(world: World) -> None:
     world.write_later(BEHIND)
     world.side.look()
     world.write_anew(BEHIND, 4)

@@ -1,1 +1,1 @@
-"""A local AWS: moto's server, and what moto lacks of MSK and EKS."""
+"""A local AWS: moto's server, with the parts of MSK and EKS that moto lacks."""

@@ -1,4 +1,4 @@
-"""Serve a local AWS until it is told to end: `python -m tests.deploy.aws --port 4566`."""
+"""Serve a local AWS until it is stopped: `python -m tests.deploy.aws --port 4566`."""
 
 import argparse
 import sys

@@ -1,4 +1,4 @@
-"""Which operation of which service a request means, whatever the protocol."""
+"""The service and operation that a request means, in any protocol."""
 
 import re
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 
 from botocore.session import Session
 
-# Names in a signature that are not the names of botocore's models.
+# Names in signatures that differ from botocore's model names.
 _MODELS = {"elasticloadbalancing": "elbv2", "monitoring": "cloudwatch"}
 
 
@@ -33,7 +33,7 @@ class Call:
 
 
 def read_call(environ: Any) -> Call | None:
-    """The call of a request, None without a signature; the body can still be read afterwards."""
+    """The call that a request makes, None without a signature; the body can still be read afterwards."""
     scope = _credential(environ.get("HTTP_AUTHORIZATION", ""))
     if len(scope) != 5:
         return None

@@ -1,4 +1,4 @@
-"""Connections to GitHub, which wait for a person."""
+"""Connections to GitHub, which a person has to confirm."""
 
 from uuid import uuid4
 
@@ -24,7 +24,7 @@ class Connections:
         return JsonService("codestar-connections", [self], [self.known])
 
     def confirm(self) -> None:
-        """Confirm the connections, as a person does in the console, once."""
+        """Confirm the connections once, as a person does in the AWS console."""
         for each in self.known:
             each["ConnectionStatus"] = AVAILABLE
 

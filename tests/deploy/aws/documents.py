@@ -25,7 +25,7 @@ class Place:
         return f"arn:aws:{service}:{self.region}:{self.account}:{path}"
 
     def subnets(self, names: list[str]) -> list[Any]:
-        """moto's subnets of these ids; refuses one that is not there."""
+        """moto's subnets with these ids; refuses an unknown one."""
         network = ec2_backends[self.account][self.region]
         try:
             found: list[Any] = network.describe_subnets(subnet_ids=list(dict.fromkeys(names)))
@@ -34,7 +34,7 @@ class Place:
         return found
 
     def zones(self, subnets: list[str]) -> set[str]:
-        """The availability zones these subnets are in."""
+        """The availability zones of these subnets."""
         return {each.availability_zone for each in self.subnets(subnets)}
 
 
@@ -54,21 +54,21 @@ class Documents:
         return len(self._all)
 
     def add(self, key: Key, document: Document) -> Document:
-        """Keep a document; refuses a key twice."""
+        """Store a document; refuses an existing key."""
         if key in self._all:
             raise RefusedError(self._exists, f"The {self.kind} {'/'.join(key)} exists", 409)
         self._all[key] = document
         return document
 
     def get(self, key: Key) -> Document:
-        """The document; refuses a key that nothing is under."""
+        """Return the document; refuses an unknown key."""
         if key not in self._all:
             message = self._missing.message or f"The {self.kind} {'/'.join(key)} does not exist"
             raise RefusedError(self._missing.code, message, self._missing.status)
         return self._all[key]
 
     def remove(self, key: Key) -> Document:
-        """Forget a document and give it; refuses a key that nothing is under."""
+        """Delete and return a document; refuses an unknown key."""
         found = self.get(key)
         del self._all[key]
         return found
@@ -78,16 +78,16 @@ class Documents:
         return [value for key, value in self._all.items() if key[: len(owner)] == owner]
 
     def remove_of(self, *owner: str) -> None:
-        """Forget the documents with keys that begin with `owner`."""
+        """Delete the documents with keys that begin with `owner`."""
         for key in [each for each in self._all if each[: len(owner)] == owner]:
             del self._all[key]
 
 
 def stamp() -> float:
-    """Now, as EKS writes it: seconds since 1970."""
+    """The present time in EKS's form: seconds since 1970."""
     return utcnow().timestamp()
 
 
 def iso_stamp() -> str:
-    """Now, as MSK writes it."""
+    """The present time in MSK's form."""
     return utcnow().isoformat(timespec="milliseconds") + "Z"

@@ -1,4 +1,4 @@
-"""Patches of moto, which forgets parts of requests, as a second plan shows, some removals, and key owners."""
+"""Patches of moto, which forgets parts of requests, removals and key owners, as a second plan shows."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -23,26 +23,26 @@ _CONFIG_OF_CHECK: Final[Any] = HealthCheck.health_check_config
 
 
 def make_rule(rule: Any, *given: Any, **named: Any) -> None:
-    """moto's own, which keeps of a prefix list, the last that is given by position, only its id."""
+    """Like moto's, which keeps only the id of the last prefix list."""
     _MAKE_RULE(rule, *given, **named)
     rule.prefix_list = given[-1] or {}
 
 
 def description_of_rule(rule: Any) -> str | None:
-    """The description of a rule; moto knows that of address ranges only."""
+    """The description of a rule; moto knows only that of address ranges."""
     sources = (rule.ip_range, rule.source_group, rule.prefix_list)
     return next((each["Description"] for each in sources if each.get("Description")), None)
 
 
 def make_template(template: Any, backend: Any, name: str, data: dict[str, Any], *rest: Any) -> None:
-    """moto's own, which takes the template's own tags for tags of what is made from it."""
+    """Like moto's, which takes the template's own tags for tags of the resources made from it."""
     specified = data.get("TagSpecifications", [])
     kept = [each for each in specified if each["ResourceType"] != "launch-template"]
     _MAKE_TEMPLATE(template, backend, name, data | {"TagSpecifications": kept}, *rest)
 
 
 def delete_nat_gateway(backend: Any, gateway: str) -> Any:
-    """moto's own, which leaves the gateway's network interface behind."""
+    """Like moto's, which leaves the gateway's network interface behind."""
     deleted = _DELETE_GATEWAY(backend, gateway)
     for interface in [name for name, each in backend.enis.items() if each is deleted._eni]:
         del backend.enis[interface]
@@ -50,7 +50,7 @@ def delete_nat_gateway(backend: Any, gateway: str) -> Any:
 
 
 def delete_vpc(backend: Any, network: str) -> Any:
-    """moto's own, which leaves the network's default access list behind."""
+    """Like moto's, which leaves the network's default access list behind."""
     deleted = _DELETE_VPC(backend, network)
     for name in [name for name, each in backend.network_acls.items() if each.vpc_id == network]:
         del backend.network_acls[name]
@@ -58,21 +58,21 @@ def delete_vpc(backend: Any, network: str) -> Any:
 
 
 def create_alias(backend: Any, key: str, alias: str) -> None:
-    """moto's own, which takes a key that AWS makes for a service for a customer's."""
+    """Like moto's, which takes a service's key made by AWS for a customer's."""
     _CREATE_ALIAS(backend, key, alias)
     if alias.startswith("alias/aws/"):
         backend.describe_key(key).key_manager = "AWS"
 
 
 def create_health_check(response: Any) -> Any:
-    """moto's own, which forgets the alarm that a check looks at."""
+    """Like moto's, which forgets the alarm of a check."""
     reply = _CREATE_CHECK(response)
     reply.result["HealthCheck"].given = response._get_param("HealthCheckConfig")
     return reply
 
 
 def update_health_check(backend: Any, check_id: str, changes: dict[str, Any]) -> Any:
-    """moto's own, after which a check of an alarm has to give the changed values."""
+    """Like moto's, after which a check with an alarm has to return the changed values."""
     check = _UPDATE_CHECK(backend, check_id, changes)
     if check.type_ == _OF_AN_ALARM:
         named = {"Disabled": changes.get("disabled"), "Inverted": changes.get("inverted")}
@@ -81,7 +81,7 @@ def update_health_check(backend: Any, check_id: str, changes: dict[str, Any]) ->
 
 
 def config_of_check(check: Any) -> Mapping[str, Any]:
-    """Of a check that looks at an alarm what was given, since nothing is probed; else moto's own."""
+    """The given values for a check with an alarm, since nothing is probed; otherwise moto's."""
     if check.type_ == _OF_AN_ALARM:
         given: Mapping[str, Any] = check.given
         return given

@@ -1,4 +1,4 @@
-"""Replaces what moto's own services lack or get wrong."""
+"""Replaces parts that moto's services lack or get wrong."""
 
 import json
 import os
@@ -25,14 +25,14 @@ def describe_subscribers_for_notification(response: Any) -> str:
 
 
 def list_tags_of_budget(response: Any) -> str:
-    """Tags of a budget, as they came with its creation."""
+    """Tags of a budget, as given at its creation."""
     arn = response._get_param("ResourceARN")
     account, name = arn.split(":")[4], arn.rpartition("/")[2]
     return json.dumps({"ResourceTags": response.backend.budgets[account][name].budget["ResourceTags"]})
 
 
 def list_tags_of_target(response: Any) -> str:
-    """Tags of a scalable target, as they came with its registration."""
+    """Tags of a scalable target, as given at its registration."""
     arn = response._get_param("ResourceARN")
     targets = (
         each for kind in response.applicationautoscaling_backend.targets.values() for each in kind.values()
@@ -42,7 +42,7 @@ def list_tags_of_target(response: Any) -> str:
 
 
 def register_scalable_target(response: Any) -> str:
-    """moto's own, which forgets the tags."""
+    """Like moto's, which forgets the tags."""
     reply: str = _REGISTER_TARGET(response)
     kinds = response.applicationautoscaling_backend.targets
     dimension, name = response._get_param("ScalableDimension"), response._get_param("ResourceId")
@@ -53,7 +53,7 @@ def register_scalable_target(response: Any) -> str:
 
 
 def create_budget(response: Any) -> str:
-    """moto's own, which forgets the tags."""
+    """Like moto's, which forgets the tags."""
     tags = response._get_param("ResourceTags", [])
     reply: str = _CREATE_BUDGET(response)
     budget = response._get_param("Budget")["BudgetName"]
@@ -62,14 +62,14 @@ def create_budget(response: Any) -> str:
 
 
 def create_load_balancer(backend: Any, *given: Any, **named: Any) -> Any:
-    """moto's own, which is active only at a second look: the provider looks every half minute."""
+    """Like moto's, which is active only at a second look: the provider looks every half minute."""
     balancer = _CREATE_BALANCER(backend, *given, **named)
     balancer.activate()
     return balancer
 
 
 def log_delivery_is_allowed(target_bucket: Any, target_prefix: str | None) -> bool:
-    """Whether a bucket's policy lets S3 deliver logs; moto knows a single resource only, no list."""
+    """Whether a bucket's policy lets S3 deliver logs; moto understands a single resource only, no list."""
     policy = json.loads(target_bucket.policy.decode()) if target_bucket.policy else {"Statement": []}
     objects = f"arn:{target_bucket.partition}:s3:::{target_bucket.name}/"
     wanted = {f"{objects}*", f"{objects}{target_prefix or ''}*"}
@@ -100,7 +100,7 @@ _PATCHED: Mapping[tuple[type, str], Any] = MappingProxyType(
 
 def fill_gaps() -> None:
     """Patch moto in this process; idempotent."""
-    # A certificate is otherwise issued a minute after it was asked for.
+    # Otherwise a certificate is issued a minute after its request.
     settings.ACM_VALIDATION_WAIT = 0
     os.environ["MOTO_IAM_LOAD_MANAGED_POLICIES"] = "true"
     for (owner, name), patched in {**_PATCHED, **REMEMBERED, **STRICT}.items():
@@ -108,7 +108,7 @@ def fill_gaps() -> None:
 
 
 def _threshold(notification: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The fields that identify a notification; its alarm state is not one of them."""
+    """The fields that identify a notification, without its alarm state."""
     return tuple(notification.get(part) for part in ("NotificationType", "ComparisonOperator", "Threshold"))
 
 

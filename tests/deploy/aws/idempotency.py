@@ -1,4 +1,4 @@
-"""A request of EC2 that is sent again with its client token is answered as before: it makes nothing twice."""
+"""EC2 answers a request that is repeated with its client token as before, and makes nothing twice."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -12,7 +12,7 @@ _TOKEN = "ClientToken"
 
 
 class Remembered:
-    """A WSGI application in front of EC2's that remembers successful replies by action and client token.
+    """A WSGI application before EC2's that remembers successful replies by action and client token.
 
     https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html
     """

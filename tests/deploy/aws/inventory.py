@@ -1,4 +1,4 @@
-"""The contents of the local AWS, counted by kind, so that a test can tell whether anything is left."""
+"""The contents of the local AWS, counted by kind, so that a test notices anything left behind."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from moto.core.base_backend import BackendDict
 
-# Books of moto's that hold no things, and why.
+# Containers of moto's that hold no resources, and why.
 BOOKS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "acm _idempotency_tokens": "names of requests",
@@ -17,9 +17,9 @@ BOOKS: Final[Mapping[str, str]] = MappingProxyType(
         "route53 resource_tags": "stay when their thing, which is counted itself, is gone",
     }
 )
-# What AWS itself still shows for an hour, or keeps until a key's time for second thoughts is over.
+# Things that AWS still shows for an hour, or keeps until a key's waiting period is over.
 GONE: Final = frozenset({"deleted", "PendingDeletion"})
-# The keeper of a key that AWS makes when a service first needs one, and never removes.
+# The owner of keys that AWS makes when a service first needs one, and never removes.
 AWS: Final = "AWS"
 
 
@@ -30,7 +30,7 @@ def inventory(own: Iterable[tuple[str, int]]) -> Counter[str]:
         own: Name and number of what the services that are not moto's hold.
     """
     counts: Counter[str] = Counter({name: count for name, count in own if count})
-    # The attribute is the class's own, of services of every kind.
+    # The attribute belongs to the class, for services of every kind.
     services: list[Any] = BackendDict._instances  # type: ignore[misc]
     for service in services:
         for account in service.values():
@@ -62,7 +62,7 @@ def _leaf(value: Any) -> int:
 
 
 def _states(value: Any) -> list[str | None]:
-    """The states of a thing; a peering connection has its state in a document of its own."""
+    """The states of a resource; a peering connection has its state in a nested document."""
     status = getattr(value, "status", None)
     code = status.get("Code") if isinstance(status, dict) else None
     return [getattr(value, "state", None), getattr(value, "key_state", None), code]

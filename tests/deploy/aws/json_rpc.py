@@ -8,7 +8,7 @@ from tests.deploy.aws.rest import Document, RestService
 
 
 class JsonService(RestService):
-    """A WSGI application, as `RestService`, for services of the JSON protocol."""
+    """A WSGI application like `RestService`, for services of the JSON protocol."""
 
     def _answer(self, request: Request) -> Document:
         name = request.headers["X-Amz-Target"].rpartition(".")[2]

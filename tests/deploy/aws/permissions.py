@@ -1,4 +1,4 @@
-"""The rights of a role, by its policies in the local IAM, and AWS's answer to a call that it may not make."""
+"""A role's rights, from its policies in the local IAM, and AWS's answer to a forbidden call."""
 
 import json
 from collections.abc import Iterator
@@ -11,9 +11,9 @@ from werkzeug.wrappers import Response
 from tests.deploy.aws.calls import Call
 from tests.deploy.aws.documents import Place
 
-# The IAM prefix of a service that signs under another name.
+# IAM prefixes of services that sign under another name.
 _PREFIXES = {"monitoring": "cloudwatch"}
-# IAM actions that have another name than their operations.
+# IAM actions that are named differently from their operations.
 _ACTIONS = {
     ("s3", "GetBucketAccelerateConfiguration"): "GetAccelerateConfiguration",
     ("s3", "GetBucketCors"): "GetBucketCORS",
@@ -23,7 +23,7 @@ _ACTIONS = {
     ("s3", "HeadBucket"): "ListBucket",
     ("s3", "HeadObject"): "GetObject",
 }
-# AWS answers these to everybody.
+# AWS answers these calls to every caller.
 FREE = {"sts:GetCallerIdentity"}
 _XML = {"ec2", "iam", "sns", "elasticloadbalancing", "autoscaling", "monitoring", "route53", "s3", "sts"}
 
@@ -45,7 +45,7 @@ def may(patterns: set[str], action: str) -> bool:
 
 
 def refusal(call: Call, role: str) -> Response:
-    """The answer of AWS to a call that a role may not make."""
+    """AWS's answer to a call that a role may not make."""
     message = f"role/{role} is not authorized to perform: {action_of(call)}"
     if call.service not in _XML:
         return Response(
@@ -62,7 +62,7 @@ def refusal(call: Call, role: str) -> Response:
 
 
 def ec2_error(code: str, message: str, *, status: int = 400) -> Response:
-    """An error as EC2 answers it."""
+    """An error in EC2's form."""
     error = f"<Error><Code>{code}</Code><Message>{message}</Message></Error>"
     return Response(f"<Response><Errors>{error}</Errors></Response>", status, content_type="text/xml")
 

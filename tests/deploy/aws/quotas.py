@@ -1,4 +1,4 @@
-"""Service Quotas of an account, at first those of a new one."""
+"""Service Quotas of an account; initially those of a new one."""
 
 from tests.deploy.aws.json_rpc import JsonService
 from tests.deploy.aws.rest import Document, RefusedError
@@ -13,7 +13,7 @@ NEW_ACCOUNT = {
 
 
 class Quotas:
-    """Quotas and requests to raise them, which stay open until AWS grants them."""
+    """Quotas, and requests to raise them, which stay open until AWS grants them."""
 
     def __init__(self) -> None:
         self._values = dict(NEW_ACCOUNT)

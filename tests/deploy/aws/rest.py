@@ -1,4 +1,4 @@
-"""REST-JSON services: botocore's own models say which operation a request means."""
+"""REST-JSON services: botocore's models tell which operation a request means."""
 
 import json
 import re
@@ -17,7 +17,7 @@ Operation = Callable[[Document], Document]
 
 
 class RefusedError(Exception):
-    """An error as AWS answers it."""
+    """An error in AWS's form."""
 
     def __init__(self, code: str, message: str = "", status: int = 400) -> None:
         super().__init__(code, message, status)
@@ -28,7 +28,7 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True)
 class Route:
-    """One operation: the requests that mean it and which of their parameters are lists."""
+    """One operation: the requests that mean it, and its parameters that are lists."""
 
     name: str
     method: str
@@ -44,20 +44,20 @@ class Route:
 
 
 class Kind(Protocol):
-    """The things of one kind that a service holds."""
+    """A kind of resource that a service holds."""
 
     @property
     def kind(self) -> str:
-        """Its name."""
+        """Name of the kind."""
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Number of resources."""
 
 
 class RestService:
     """A WSGI application: the operation `CreateCluster` is the method `create_cluster` of one of its parts.
 
-    Requests and replies are documents with the names that travel on the wire.
+    Requests and replies are documents with the names used on the wire.
     """
 
     def __init__(self, name: str, parts: Sequence[object], kinds: Sequence[Kind]) -> None:
@@ -77,7 +77,7 @@ class RestService:
         return response(environ, start_response)
 
     def inventory(self) -> dict[str, int]:
-        """How many documents of each kind there are."""
+        """Number of documents of each kind."""
         return {f"{self._name} {each.kind}": len(each) for each in self._kinds if len(each)}
 
     def _answer(self, request: Request) -> Document:
@@ -89,7 +89,7 @@ class RestService:
         raise RefusedError("UnknownOperationException", f"{self._name}: {request.method} {path}", 404)
 
     def _once(self, name: str, request: Document) -> Document:
-        """A client that lost the answer asks again with the same token, and must get the same."""
+        """A client that lost the answer repeats its token, and must get the same answer."""
         token = request.pop("clientRequestToken", None)
         if token is None:
             return self._operation(name)(request)

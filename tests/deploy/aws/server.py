@@ -1,4 +1,4 @@
-"""The local AWS on one port: a request goes to the service that its signature names."""
+"""The local AWS on one port: a request goes to the service named in its signature."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -31,14 +31,14 @@ from tests.deploy.aws.permissions import action_of, allowed_patterns, ec2_error,
 from tests.deploy.aws.quotas import Quotas
 from tests.harness.http_server import STOP_SECONDS
 
-# LocalStack's account, so that a stack finds the same names in either.
+# LocalStack's account id, so that a stack finds the same names in either.
 LOCAL = Place(account="000000000000", region="eu-west-1")
 _ADDRESSES = "L-0263D0A3"
 CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
 
 
 class QuietHandler(MotoRequestHandler):
-    """moto's, which writes a line for each of Terraform's thousands of requests."""
+    """moto's handler, without a line for each of Terraform's thousands of requests."""
 
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
         """Write nothing."""
@@ -53,7 +53,7 @@ class LocalAws:
         self.connections = Connections(place, first_connection_status)
         self.endpoint = ""
         self.calls: set[Call] = set()
-        # Names of roles by the access keys that act as them. Any other key is an administrator's.
+        # Names of roles by their access keys. Any other key is an administrator's.
         self.roles: dict[str, str] = {}
         fill_gaps()
         parts = Parts()
@@ -74,12 +74,12 @@ class LocalAws:
         try:
             reply: Iterable[bytes] = self._answer(environ)(environ, start_response)
         except (NotImplementedError, UnknownCallError) as gap:
-            # Terraform would try for minutes what broke the connection.
+            # Otherwise Terraform would repeat a broken request for minutes.
             return Response(str(gap), 501)(environ, start_response)
         return reply
 
     def _answer(self, environ: Any) -> Any:
-        """The application that answers a request."""
+        """The application for a request."""
         call = read_call(environ)
         if call is None:
             return self._moto_in_turn
@@ -102,7 +102,7 @@ class LocalAws:
         return None
 
     def inventory(self) -> Counter[str]:
-        """How many things of each kind there are, in every service."""
+        """Number of resources of each kind, in all services."""
         own = (counts for service in self._own.values() for counts in service.inventory().items())
         return inventory(own)
 
@@ -112,7 +112,7 @@ class LocalAws:
 
 
 def bind(aws: LocalAws, port: int) -> BaseWSGIServer:
-    """Bind the loopback address at `port` (0: a free one) and tell `aws` its endpoint."""
+    """Bind the loopback address at `port` (0: a free one) and set the endpoint of `aws`."""
     server = make_server("127.0.0.1", port, aws, threaded=True, request_handler=QuietHandler)
     aws.endpoint = f"http://127.0.0.1:{server.server_port}"
     return server
@@ -120,7 +120,7 @@ def bind(aws: LocalAws, port: int) -> BaseWSGIServer:
 
 @contextmanager
 def serving(place: Place = LOCAL, *, port: int = 0) -> Iterator[LocalAws]:
-    """Serve in a thread of this process, so that a test can look behind the endpoint."""
+    """Serve in a thread of this process, so that a test can inspect the services."""
     aws = LocalAws(place)
     server = bind(aws, port)
     thread = Thread(target=server.serve_forever, args=(STOP_SECONDS,), daemon=True)

@@ -1,4 +1,4 @@
-"""Refusals of requests that AWS refuses and moto takes."""
+"""Refusals of requests that AWS refuses and moto accepts."""
 
 import json
 import re
@@ -16,7 +16,7 @@ _CREATE_GROUP: Final[Any] = SecurityGroupBackend.create_security_group
 _CREATE_KEY: Final[Any] = KmsBackend.create_key
 _PUT_POLICY: Final[Any] = KmsBackend.put_key_policy
 _DESCRIPTION: Final = re.compile(r"[a-zA-Z0-9. _\-:/()#,@\[\]+=&;{}!$*]{1,255}")
-"""Of a security group. That of a rule is checked by the AWS provider itself."""
+"""Description of a security group. The AWS provider itself checks that of a rule."""
 
 
 class MalformedPolicyError(JsonRESTError):
@@ -27,19 +27,19 @@ class MalformedPolicyError(JsonRESTError):
 
 
 def create_key(backend: Any, policy: str | None, *given: Any, **named: Any) -> Any:
-    """moto's own, which takes any principal."""
+    """Like moto's, which accepts any principal."""
     _check_principals(backend.account_id, policy)
     return _CREATE_KEY(backend, policy, *given, **named)
 
 
 def put_key_policy(backend: Any, key_id: str, policy: str) -> Any:
-    """moto's own, which takes any principal."""
+    """Like moto's, which accepts any principal."""
     _check_principals(backend.account_id, policy)
     return _PUT_POLICY(backend, key_id, policy)
 
 
 def create_security_group(backend: Any, name: str, description: str, *given: Any, **named: Any) -> Any:
-    """moto's own, which takes any description."""
+    """Like moto's, which accepts any description."""
     if description and not _DESCRIPTION.fullmatch(description):
         raise InvalidParameterValueError(f"({description}) for parameter GroupDescription")
     return _CREATE_GROUP(backend, name, description, *given, **named)

@@ -14,7 +14,7 @@ def environment(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def side(environment: str, synthesised: Synthesised) -> dict[str, Any]:
-    """Blue of each environment; test_twins.py proves that green is the same."""
+    """Blue of each environment; test_twins.py proves green equal."""
     return synthesised(environment)["blue"]
 
 

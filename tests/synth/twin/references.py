@@ -40,7 +40,7 @@ def key_alias(stack: Stack, reference: str) -> str:
 
 
 def certificate_of(stack: Stack, listener: Resource) -> Resource:
-    """The issued certificate of foundation that a listener shows."""
+    """A listener's certificate, which foundation issued."""
     match = _CERTIFICATE.fullmatch(listener["certificate_arn"])
     assert match, f"{listener['certificate_arn']} is no certificate of foundation"
     found: Resource = stack["data"]["aws_acm_certificate"][match[1]]
@@ -49,7 +49,7 @@ def certificate_of(stack: Stack, listener: Resource) -> Resource:
 
 
 def kafka_resource(stack: Stack, arn: str) -> tuple[str, str] | None:
-    """Kind and name of a topic or group of the side's Kafka in an ARN such as `${local.topics}/events`."""
+    """Kind and name of a Kafka topic or group of the side in an ARN such as `${local.topics}/events`."""
     match = _LOCAL.fullmatch(arn)
     if match is None:
         return None
@@ -60,6 +60,6 @@ def kafka_resource(stack: Stack, arn: str) -> tuple[str, str] | None:
 
 
 def statements(resource: Resource) -> list[dict[str, Any]]:
-    """Statements of a role's own policy, with the references in them."""
+    """Statements of a role's own policy, with their references."""
     found: list[dict[str, Any]] = json.loads(resource["policy"])["Statement"]
     return found

@@ -9,12 +9,12 @@ from .references import Resource, Stack, one, resources
 
 _NAMES = {"keda", "cluster-autoscaler", "metrics-server", "aws-load-balancer-controller"}
 _MONITORING = {"aws-for-fluent-bit", "kube-prometheus-stack"}
-"""test_monitoring.py has their tests: one has a pod on each node, the other one with a volume."""
+"""test_monitoring.py tests them: one has a pod on each node, the other one has a volume."""
 
 
 @pytest.fixture(params=["staging", "production"])
 def remote(request: pytest.FixtureRequest, synthesised: Synthesised) -> Stack:
-    """A side that has a Kubernetes API."""
+    """A side with a Kubernetes API."""
     return synthesised(request.param)["blue"]
 
 

@@ -43,7 +43,7 @@ def test_the_control_plane_logs_everything_into_our_group(side: Stack) -> None:
     cluster = one(side, "aws_eks_cluster")
     kinds = {"api", "audit", "authenticator", "controllerManager", "scheduler"}
     assert set(cluster["enabled_cluster_log_types"]) == kinds
-    # EKS writes to the group of this name, and creates it if it does not exist.
+    # EKS writes to the group with this name, and creates it if it is missing.
     (address, group) = next(
         (f"aws_cloudwatch_log_group.{key}", each)
         for key, each in side["resource"]["aws_cloudwatch_log_group"].items()

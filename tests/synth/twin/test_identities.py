@@ -26,7 +26,7 @@ _WORKLOADS = {
     "readability",
 }
 _DEPLOYER = "deploy"
-"""Its role is foundation's, of both sides: test_deployer.py has its tests."""
+"""Its role belongs to foundation and to both sides: test_deployer.py tests it."""
 
 _STRANGERS = {"console"}
 """Pods that do not use AWS."""

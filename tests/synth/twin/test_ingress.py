@@ -16,7 +16,7 @@ def test_customers_on_the_internet_reach_the_front_door(side: Stack) -> None:
     assert door["internal"] is False
     subnets = [follow(side, each) for each in door["subnets"]]
     assert len({each["availability_zone"] for each in subnets}) == 3
-    # Without a route to an internet gateway no packet would come in.
+    # Without a route to an internet gateway no packet would arrive.
     assert all("-public-" in each["tags"]["Name"] for each in subnets)
 
 

@@ -1,4 +1,4 @@
-"""How people and programs reach the console and the management API of a side."""
+"""Access of people and programs to a side's console and management API."""
 
 from shared.runtime.uvicorn_config import keep_alive_seconds
 
@@ -16,7 +16,7 @@ def listener(stack: Stack) -> Resource:
 
 
 def rules(stack: Stack) -> list[Resource]:
-    """The rules of the listener, in the order in which they are asked."""
+    """The listener's rules, in their order of evaluation."""
     found = resources(stack, "aws_lb_listener_rule")
     assert all(follow(stack, each["listener_arn"]) is listener(stack) for each in found)
     return sorted(found, key=lambda each: int(each["priority"]))

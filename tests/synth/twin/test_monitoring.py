@@ -1,4 +1,4 @@
-"""Logs, metrics and alarms of a side: all are kept for a time, and reach a person."""
+"""A side's logs, metrics and alarms are kept for a time, and reach a person."""
 
 import json
 from pathlib import Path
@@ -15,12 +15,12 @@ _RUN_BOOK = Path(__file__).parents[3] / "docs" / "infrastructure.md"
 _SHIPPER = "aws-for-fluent-bit"
 _STACK = "kube-prometheus-stack"
 SUBJECT = 100
-"""Characters that SNS takes."""
+"""Characters that SNS accepts."""
 
 
 @pytest.fixture(params=["staging", "production"])
 def remote(request: pytest.FixtureRequest, synthesised: Synthesised) -> Stack:
-    """A side that has a Kubernetes API."""
+    """A side with a Kubernetes API."""
     return synthesised(request.param)["blue"]
 
 
@@ -102,7 +102,7 @@ def test_pods_logs_go_to_a_group_with_key_and_retention(remote: Stack) -> None:
     ]
     assert group["retention_in_days"] > 0
     assert group["kms_key_id"]
-    # A template would lead to other groups, and the role may make none.
+    # A template would lead to other groups, and the role may create none.
     assert values["logGroupTemplate"] == ""
     assert values["autoCreateGroup"] is False
     assert "pod_name" in values["logStreamTemplate"]

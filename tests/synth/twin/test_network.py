@@ -19,7 +19,7 @@ WITH_DESCRIPTIONS = (
     "aws_vpc_security_group_ingress_rule",
 )
 DESCRIPTION = re.compile(r"[a-zA-Z0-9. _\-:/()#,@\[\]+=&;{}!$*]{1,255}")
-"""What EC2 takes as the description of a security group and of a rule: no apostrophe, for example."""
+"""EC2's syntax for descriptions of security groups and rules: no apostrophe, for example."""
 
 
 def _subnets(stack: Stack, kind: str) -> list[Resource]:

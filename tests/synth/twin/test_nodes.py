@@ -65,7 +65,7 @@ def test_spark_starts_on_demand_if_there_is_no_spot_capacity(side: Stack) -> Non
 
 
 def test_each_zone_has_nodes_of_every_kind(side: Stack) -> None:
-    """So a pod with a volume in one zone, and one that must spread, finds a node."""
+    """So pods with a volume in one zone, and pods that must spread, find a node."""
     zones: dict[str, list[str]] = {}
     for name, group in _groups(side).items():
         zones.setdefault(name.rpartition("-")[0], []).append(_zone(side, group))
@@ -136,7 +136,7 @@ def test_terraform_leaves_the_size_to_the_autoscaler(side: Stack) -> None:
 def test_a_group_is_replaced_by_one_that_is_ready(side: Stack) -> None:
     for group in _groups(side).values():
         assert group["lifecycle"]["create_before_destroy"] is True
-        assert "node_group_name" not in group  # a fixed name would be taken
+        assert "node_group_name" not in group  # a fixed name would already exist
 
 
 def test_no_pod_takes_the_role_of_its_node(side: Stack) -> None:

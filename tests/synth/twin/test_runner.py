@@ -50,7 +50,7 @@ def test_the_runner_and_only_it_reaches_the_kubernetes_api_from_outside_the_clus
 
 
 def test_the_runner_reaches_the_front_door_and_the_endpoints_of_aws(side: Stack) -> None:
-    """Private DNS leads the names of AWS services to the endpoints, which without a rule do not answer."""
+    """Private DNS leads the names of AWS services to the endpoints, which need a rule to answer."""
     targets = {
         follow(side, each["security_group_id"])["name"].rpartition("-")[2]
         for each in _rules_of(side, _runner_group(side))

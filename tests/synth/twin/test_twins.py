@@ -42,7 +42,7 @@ def test_a_twin_refers_to_no_other_stack(side: Stack) -> None:
 
 
 def test_what_foundation_holds_is_found_by_name(side: Stack) -> None:
-    """Only these data sources: each must exist before a side can be planned."""
+    """A side uses only these data sources: each of them must exist before a plan."""
     assert set(side["data"]) == {"aws_acm_certificate", "aws_codestarconnections_connection", "aws_kms_alias"}
 
 

@@ -22,7 +22,7 @@ def manifests(request: pytest.FixtureRequest, kubectl: None) -> list[Manifest]:
 
 @pytest.fixture(scope="session")
 def cluster(kubectl: None) -> list[Manifest]:
-    """The manifests of a cluster before its first version."""
+    """A cluster's manifests before its first version."""
     return render(WORKLOADS / "cluster")
 
 

@@ -35,6 +35,10 @@ def of_kind(manifests: Iterable[Manifest], *kinds: str) -> list[Manifest]:
     return [each for each in manifests if each["kind"] in kinds]
 
 
+def workloads(manifests: Iterable[Manifest]) -> list[Manifest]:
+    return of_kind(manifests, *WITH_PODS)
+
+
 def named(manifests: Iterable[Manifest], kind: str, name: str) -> Manifest:
     (found,) = [each for each in of_kind(manifests, kind) if each["metadata"]["name"] == name]
     return found

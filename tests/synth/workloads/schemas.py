@@ -1,4 +1,4 @@
-"""Controllers' own schemas, from their Go modules in the versions that the charts install, with checksums."""
+"""Controllers' own schemas, from their Go modules in the charts' versions, with checksums."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -14,7 +14,7 @@ _MODULE: Final = f"github.com/kedacore/keda/v2@v{KEDA}"
 _CHECKSUM: Final = "h1:SR60v8uIcelbveS8n/1jcl8tLdBBIbHMxmdOHw8tKqA="
 
 OPERATOR_OF: Final = {"88.5.3": "v0.93.1"}
-"""Prometheus' operator, by the version of the chart `kube-prometheus-stack`."""
+"""Versions of the Prometheus operator, by versions of the chart `kube-prometheus-stack`."""
 
 (_OPERATOR,) = set(OPERATOR_OF.values())
 _OPERATOR_MODULE: Final = f"github.com/prometheus-operator/prometheus-operator@{_OPERATOR}"
@@ -25,7 +25,7 @@ Schemas = dict[tuple[str, str], dict[str, Any]]
 
 @cache
 def schemas() -> Schemas:
-    """Of all custom resources, by apiVersion and kind."""
+    """Schemas of all custom resources, by apiVersion and kind."""
     operator = module(_OPERATOR_MODULE, _OPERATOR_CHECKSUM) / "example" / "prometheus-operator-crd"
     keda = module(_MODULE, _CHECKSUM) / "config" / "crd" / "bases"
     ours = (operator / f"monitoring.coreos.com_{kind}.yaml" for kind in ("podmonitors", "prometheusrules"))
@@ -33,7 +33,7 @@ def schemas() -> Schemas:
 
 
 def _read(files: Iterable[Path]) -> Schemas:
-    """Closed, since the API server drops or rejects fields outside the schema."""
+    """Closed schemas, as the API server drops or rejects fields outside a schema."""
     found = {}
     for file in files:
         spec = yaml.safe_load(file.read_text())["spec"]
@@ -45,7 +45,7 @@ def _read(files: Iterable[Path]) -> Schemas:
 
 
 def _only_for_go(key: str, value: Any) -> bool:
-    """Whether it is a pattern that Python's regular expressions do not have, such as flags in the middle."""
+    """Whether Python's regular expressions lack the pattern's syntax, such as flags in the middle."""
     return key == "pattern" and isinstance(value, str) and "(?i)" in value
 
 

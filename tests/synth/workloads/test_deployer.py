@@ -51,12 +51,12 @@ PLURALS = {
     "TargetGroupBinding": ("elbv2.k8s.aws", "targetgroupbindings"),
     "TriggerAuthentication": ("keda.sh", "triggerauthentications"),
 }
-"""By kind of a version's objects, how rights name it."""
+"""Names of a version's kinds in rights."""
 
 
 @pytest.fixture
 def rights(cluster: list[Manifest]) -> dict[tuple[str, str], set[str]]:
-    """The rights of the deployer, by group and resource."""
+    """The deployer's rights by group and resource."""
     return {
         (group, resource): set(rule["verbs"])
         for rule in named(cluster, "Role", "deployer")["rules"]
@@ -110,7 +110,7 @@ def test_the_deployer_runs_whatever_version_does_and_on_a_parked_side(
     assert command(deployer) == ["-m", "pipelines.control.deploy"]
     assert deployer["spec"]["replicas"] == 1
     name, _, value = OURS.partition("=")
-    assert pod_labels(deployer)[name] == value  # Prometheus asks all that have it
+    assert pod_labels(deployer)[name] == value  # Prometheus calls all that have it
     assert pod_labels(deployer)["app.kubernetes.io/name"] in KEPT
     assert not [each for each in manifests if each["metadata"]["name"] == "deploy"]
 
@@ -132,7 +132,7 @@ def test_its_pod_is_as_safe_as_any_other(
 
 
 def settings(monkeypatch: pytest.MonkeyPatch, values: dict[str, str]) -> tuple[DeploySettings, AwsSettings]:
-    """The settings that the process of a pod reads."""
+    """Settings as a pod's process reads them."""
     for name, value in values.items():
         monkeypatch.setenv(name, value)
     return DeploySettings(), AwsSettings()  # type: ignore[call-arg]

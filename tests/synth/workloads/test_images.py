@@ -109,7 +109,7 @@ def test_services_are_installed_without_what_only_spark_needs() -> None:
     )
     assert before - after == set(LEFT_OUT) & before
     assert "pyspark" in before
-    # No hash of a removed package, and every hash of those that remain.
+    # Removed packages have no hash, and remaining ones have all of theirs.
     assert made.count("--hash=") == sum(
         block.count("--hash=")
         for block in re.split(r"\n(?=[\w.-]+==)", requirements.read_text())
@@ -132,7 +132,7 @@ def test_a_worker_is_decommissioned_and_awaited_until_its_executors_are_gone(tmp
     worker = subprocess.Popen(["sh", "-c", loop])
     try:
         eventually(trapped.exists, what="the worker is ready for the signal")
-        # An executor of another side on this machine is none of this worker's.
+        # An executor of another side on this machine does not belong to this worker.
         command = [str(IMAGES / "drain-worker.sh"), str(worker.pid), "300", f"[E]xecutor-{name}"]
         drain = subprocess.Popen(command)
         eventually(told.exists, what="the worker is decommissioned")

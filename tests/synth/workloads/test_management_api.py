@@ -1,4 +1,4 @@
-"""The management API and the console of a side: reached through its load balancer, over TLS."""
+"""A side's management API and console, reached through its load balancer, over TLS."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def side_settings(sign_in: SignIn) -> dict[str, str]:
 def started(
     monkeypatch: pytest.MonkeyPatch, manifests: list[Manifest], name: str, sign_in: SignIn
 ) -> ApiSettings | ConsoleSettings:
-    """The settings that the process of a pod reads, with an issuer."""
+    """Settings as a pod's process reads them, with an issuer."""
     for key, value in (side_settings(sign_in) | plain(manifests, name)).items():
         monkeypatch.setenv(key, value)
     return ApiSettings() if name == "api" else ConsoleSettings()  # type: ignore[call-arg]

@@ -1,4 +1,4 @@
-"""The stacks declare what the manifests and the workflows rely on."""
+"""The stacks declare everything that the manifests and the workflows rely on."""
 
 from typing import Final
 
@@ -23,7 +23,7 @@ DRAIN_SECONDS: Final = {
     node: settings.model_fields["drain_timeout"].default
     for node, settings in (("collect", CollectSettings), ("api", ApiSettings), ("console", ConsoleSettings))
 }
-"""How long requests in flight get once a process stops, of each that is behind a load balancer."""
+"""Seconds for requests in flight once a process stops, for each process behind a load balancer."""
 
 PRODUCTION = load_environment(RunSettings(environment=EnvironmentName.PRODUCTION))
 
@@ -58,7 +58,7 @@ def test_the_load_balancer_sends_to_collects_port(synthesised: Synthesised, blue
 def test_no_load_balancer_cuts_a_connection_before_its_pod_had_time_to_answer(
     synthesised: Synthesised, blue: list[Manifest]
 ) -> None:
-    """It would cut requests that are processed all the same: their clients send them a second time."""
+    """It would cut requests that are processed anyway: their clients send them a second time."""
     groups = {
         each["name"].rpartition("-")[2]: each
         for each in resources(synthesised("production")["blue"], "aws_lb_target_group")

@@ -1,4 +1,4 @@
-"""Prometheus reaches each pod's metrics, and other pods do not."""
+"""Prometheus reaches each pod's metrics; other pods do not."""
 
 from pathlib import Path
 

@@ -62,7 +62,7 @@ def test_prometheus_reaches_exactly_what_it_scrapes(manifests: list[Manifest]) -
         assert len(scraped) <= 1
         if not scraped:
             silent.append(workload["metadata"]["name"])
-    # Spark's own daemons have no metrics of ours.
+    # Spark's own daemons expose none of hifi's metrics.
     assert sorted(silent) == ["spark-master", "spark-worker"]
 
 

@@ -35,7 +35,7 @@ def rules(manifests: list[Manifest], labels: dict[str, str], direction: str) -> 
 
 
 def reaches(manifests: list[Manifest], source: Manifest, destination: Manifest, port: int) -> bool:
-    """Whether the policies of both ends let one pod connect to another's port."""
+    """Whether both ends' policies let one pod connect to another's port."""
     out = rules(manifests, pod_labels(source), "Egress")
     into = rules(manifests, pod_labels(destination), "Ingress")
     return any(_allows(rule, "to", pod_labels(destination), port) for rule in out) and any(
@@ -120,7 +120,7 @@ def test_the_internet_is_open_to_spark_observe_and_the_management_plane_alone_an
         for block, _ in wide:
             assert sorted(block["except"], key=ip_network) == sorted(PRIVATE, key=ip_network)
         name = workload["metadata"]["name"]
-        known = (443, 587) if name == "observe" else (443,)  # observe mails customers' alarms
+        known = (443, 587) if name == "observe" else (443,)  # observe sends customers' alarms by e-mail
         any_port = [
             ports for _, ports in wide if ports != [{"protocol": "TCP", "port": port} for port in known]
         ]
@@ -152,7 +152,7 @@ def test_brokers_are_reached_in_the_sides_own_network_only(
 def test_only_the_sides_own_network_may_call_in_and_only_what_a_load_balancer_or_kubernetes_asks(
     blue: list[Manifest],
 ) -> None:
-    """The deployer asks observe and canary through the proxy of Kubernetes' API."""
+    """The deployer calls observe and canary through the proxy of Kubernetes' API."""
     network = str(load_environment(RunSettings()).twin(Side.BLUE).cidr)
     for workload in of_kind(blue, *WITH_PODS):
         callers = [

@@ -1,4 +1,4 @@
-"""Scaling: rules of KEDA's behaviour as measured on a running control plane."""
+"""Scaling rules, by KEDA's behaviour as measured on a running control plane."""
 
 import math
 from typing import Any
@@ -118,7 +118,7 @@ def test_scaling_in_is_slow_and_one_at_a_time(manifests: list[Manifest]) -> None
         assert down["stabilizationWindowSeconds"] >= 600
         (policy,) = down["policies"]
         assert (policy["type"], policy["value"]) == ("Pods", 1)
-        # The next pod stops when the last has ended.
+        # The next pod stops after the last one has ended.
         assert policy["periodSeconds"] >= seconds_before_kill(target(manifests, each))
         assert behavior["scaleUp"]["stabilizationWindowSeconds"] <= 60
 

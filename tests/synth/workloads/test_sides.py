@@ -1,4 +1,4 @@
-"""Both sides are the same except for their names; and the values that a release writes into an overlay."""
+"""Both sides differ only in names; a release writes values into an overlay."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def test_the_sides_differ_in_name_network_and_brokers_alone(
         config = next(
             each["metadata"]["name"] for each in manifests if each["metadata"]["name"].startswith("side-")
         )
-        # The dashboard has colours of these names.
+        # The dashboard has colours with these names.
         of_sides = [each for each in manifests if each["metadata"]["name"] != "dashboard"]
         text = yaml.safe_dump(of_sides, sort_keys=True)
         return text.replace(config, "side").replace(ranges[side], "NETWORK").replace(side.value, "SIDE")

@@ -1,4 +1,4 @@
-"""The component of a side with a receiver of spans."""
+"""The component for a side with a receiver of spans."""
 
 import os
 from pathlib import Path
@@ -27,7 +27,7 @@ components: [{workloads}/components/trace]
 
 @pytest.fixture
 def traced(tmp_path: Path, kubectl: None) -> list[Manifest]:
-    """Blue, with the component."""
+    """Blue with the component."""
     way = os.path.relpath(WORKLOADS, tmp_path)
     (tmp_path / "kustomization.yaml").write_text(OVERLAY.format(workloads=way))
     return render(tmp_path)

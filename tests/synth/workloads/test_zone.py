@@ -1,4 +1,4 @@
-"""Every process knows its zone as the brokers name it, and its consumers read there."""
+"""Every process knows its zone by the brokers' name, and its consumers read there."""
 
 import os
 import subprocess
@@ -26,7 +26,7 @@ IDS = "eu-west-1a=euw1-az3,eu-west-1b=euw1-az1,eu-west-1c=euw1-az2"
 
 
 def rack(**variables: str) -> str | None:
-    """HIFI_CLIENT_RACK of a process that the images' entry point starts; None if it is not set."""
+    """HIFI_CLIENT_RACK of a process started by the images' entry point; None if it is not set."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("HIFI_")}
     done = subprocess.run(
         [IN_ZONE, "sh", "-c", 'echo "${HIFI_CLIENT_RACK-unset}"'],

@@ -1,4 +1,4 @@
-"""Which pinned versions are behind."""
+"""Pinned versions that are outdated."""
 
 from typing import Any
 
@@ -64,7 +64,7 @@ class Ssm:
 
 
 def index(repository: str) -> dict[str, Any]:
-    """A repository in which KEDA alone has a newer chart; one cannot be reached."""
+    """A repository with a newer chart for KEDA only; one repository cannot be reached."""
     if "eks-charts" in repository:
         raise OSError(repository)
     versions = LOCAL.cluster.charts

@@ -1,4 +1,4 @@
-"""Times, durations and strange texts on the command line."""
+"""Times, durations and untrusted texts on the command line."""
 
 import pytest
 from hypothesis import given

@@ -170,7 +170,7 @@ class AwsBackend:
             return side_positions(SideBrokers(self._settings.bootstrap(side)), self._checkpoints(side))
 
     def readable_positions(self, side: str) -> Positions:
-        """As `positions`, but leaves out queries with a checkpoint that cannot be decoded."""
+        """Like `positions`, but skips queries with a checkpoint that cannot be decoded."""
         with _explained():
             brokers = SideBrokers(self._settings.bootstrap(side))
             return readable_side_positions(brokers, self._checkpoints(side))
@@ -248,7 +248,7 @@ class AwsBackend:
             return self._remains[side].read()
 
     def dead_letters(self, side: str) -> Mapping[str, int] | None:
-        """By reason, dead letters that were not replayed; None while they are being counted."""
+        """Dead letters that were not replayed, by reason; None while they are being counted."""
         with _explained():
             return self._letters[side].count()
 

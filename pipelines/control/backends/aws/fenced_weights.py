@@ -101,7 +101,10 @@ class FencedWeights:
         return last
 
     def _refuse_idle(self, before: Weights, wanted: Weights) -> None:
-        """Whatever its weight, Route 53 would go on sending all to the other side, which is then stopped."""
+        """Refuse weight for a side that takes no events.
+
+        Route 53 would send all traffic to the other side whatever the weights, and that one is stopped next.
+        """
         more = [side for side in SIDES if wanted.of(side) > before.of(side)]
         if not more:
             return
@@ -113,7 +116,10 @@ class FencedWeights:
                 raise BackendError(f"{side} takes no events: no pod of collect is ready there")
 
     def _may_take_events(self, side: str, *, serves: bool) -> bool:
-        """Of a side that serves it need not be known: the way back does not wait for what cannot be asked."""
+        """Whether a side takes events; a serving side that cannot be asked counts as if it did.
+
+        The way back does not wait for an unreachable side.
+        """
         try:
             return self._takes_events(side)
         except BackendError:

@@ -102,7 +102,7 @@ class KubeApi:
         self._asked("DELETE", path, body={"propagationPolicy": "Background"})
 
     def path(self, manifest: Manifest) -> str:
-        """Of an object, by its manifest."""
+        """The API path of a manifest's object."""
         version, name = manifest["apiVersion"], manifest["metadata"]["name"]
         root = f"/apis/{version}" if "/" in version else f"/api/{version}"
         found = self._kinds(root).get(manifest["kind"])

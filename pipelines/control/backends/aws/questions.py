@@ -21,7 +21,7 @@ from shared.runtime.program_output import last_line
 _JOBS: Final = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs"
 
 QueryPositions = Mapping[str, Mapping[str, int]]
-"""By streaming query, for each `topic/partition` the offset of the next record."""
+"""The offset of the next record, by streaming query and `topic/partition`."""
 
 
 class Questions:

@@ -8,7 +8,7 @@ from pipelines.control.deploy.backend import BackendError, Obstacle
 from pipelines.control.readability.answer import READS_ALL, Answer, unread
 
 Manifests = Callable[[str, str], Sequence[Manifest] | None]
-"""By version and side, the version's manifests there; None if it is not stored for the side."""
+"""Looks up a version's manifests for a side; None if none are stored."""
 
 
 class Readability:

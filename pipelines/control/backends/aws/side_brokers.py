@@ -16,7 +16,7 @@ _BOOTSTRAP: Final = "HIFI_BOOTSTRAP"
 def with_brokers(manifests: Sequence[Manifest], bootstrap: str) -> Sequence[Manifest]:
     """The manifests of a version, with these brokers where all that it names are gone.
 
-    One that is left is enough: from it a process learns of those that were added since.
+    One remaining broker is enough: a process learns of the new ones from it.
 
     Args:
         manifests: of the version.

@@ -51,8 +51,8 @@ class SideCode:
         return record.version or record.coming
 
     def start(self, version: str, fence: int) -> None:
-        """Apply a version; of one that is applied already, and of which no job has failed, wake what was put
-        to rest: a deployer that did so may have learned late that another one leads."""
+        """Apply a version. If it is applied already and no job of it failed, only wake what was put to rest:
+        the deployer that put it to rest may have learned late that another one leads."""
         record = self.claim(fence)
         found = self._versions.manifests(version, self._side)
         applied = record.version == version and not record.parked and not record.coming

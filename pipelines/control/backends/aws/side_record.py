@@ -37,10 +37,7 @@ class SideRecord(Struct, frozen=True, kw_only=True):
     """When the version was started, epoch milliseconds: the first try, if one broke off."""
 
     paths: list[str] = []
-    """Of all objects of the version.
-
-    While one is coming, or if none has been applied as a whole since, also of its own.
-    """
+    """API paths of the version's objects, and of a version that is coming, until it is applied as a whole."""
 
 
 class Held(NamedTuple):
@@ -59,7 +56,7 @@ class SideRecords:
         self._kube = kube
 
     def read(self) -> Held:
-        """As it is now."""
+        """The record now."""
         found = self._kube.get(f"{_FOLDER}/{_NAME}")
         if found is None:
             return Held(SideRecord(), "")

@@ -37,7 +37,7 @@ STOP_ORDER: Final = (
 """The stages of parking a side, by names of workloads: each begins when the one before it has ended."""
 
 _UNKNOWN_STAGE: Final = 1
-"""Of a name that another version brings."""
+"""Stage of a workload that this version does not know, which another version brings."""
 
 _SECOND_MS: Final = 1_000  # times of Kubernetes are whole seconds
 _LASTING: Final = frozenset({"Deployment", "StatefulSet"})
@@ -79,7 +79,7 @@ def scalers_to_pause(
 
 
 def least_replicas(manifests: Sequence[Manifest]) -> Mapping[str, int]:
-    """By name, how many pods a workload has at least: the number of its autoscaler, if it has one."""
+    """The least number of pods of each workload, by name; its autoscaler's minimum, if it has one."""
     made = {
         each["metadata"]["name"]: int(each["spec"].get("replicas", 1))
         for each in manifests
@@ -93,7 +93,7 @@ def least_replicas(manifests: Sequence[Manifest]) -> Mapping[str, int]:
 
 
 def in_order(manifests: Iterable[Manifest]) -> Sequence[Manifest]:
-    """As they are applied: what others need first, then pods, then what scales them.
+    """Sort manifests for applying: first what others need, then pods, then their autoscalers.
 
     KEDA's webhook refuses an autoscaler by CPU or memory if its workload is not there.
     """

@@ -69,7 +69,7 @@ def _verdict(release: Release, seen: Seen, policy: Policy, now_ms: int) -> Verdi
 
 
 def _noted(release: Release, verdict: Verdict) -> Release:
-    """With a verdict kept, in the place of the last one if that found the same in the same step."""
+    """Add a verdict to the release; it replaces the last one if step and finding are the same."""
     last = release.verdicts[-1] if release.verdicts else None
     if last is not None and replace(last, at_ms=0) == replace(verdict, at_ms=0):
         return release
@@ -79,7 +79,7 @@ def _noted(release: Release, verdict: Verdict) -> Release:
 
 
 def _with_problem(release: Release, seen: Seen, now_ms: int) -> Release:
-    """With the time since which the place could not be asked or changed."""
+    """Note since when the place could not be asked or changed."""
     return replace(release, problem_ms=(release.problem_ms or now_ms) if seen.problem else 0)
 
 
@@ -133,7 +133,7 @@ def _lasts(at: Look) -> bool:
 
 
 def _waited(release: Release, now_ms: int) -> float:
-    """For how many seconds there has been something to wait for."""
+    """Seconds for which the release has been waiting."""
     return (now_ms - (release.waits_since_ms or release.since_ms)) / 1_000 if release.waits else 0
 
 

@@ -52,17 +52,17 @@ class Seen(Struct, frozen=True, kw_only=True):
     rating: Rating | None = None
     former_rating: Rating | None = None
     minutes: Sequence[SideMinute] = ()
-    """Of the target, from the one on in which it began to get traffic."""
+    """The target's minutes, from the one in which its traffic began."""
 
     former_minutes: Sequence[SideMinute] | None = None
     """The same minutes of the other side; empty if it had none."""
 
     remains: Remains | None = None
     dead_letters: Mapping[str, int] | None = None
-    """By reason, of a side that has read everything."""
+    """Dead letters by reason, once the side has read everything."""
 
     restored: str = ""
-    """In words, from where the side that is put right goes on; empty before it was rewound."""
+    """Where the rewound side goes on, in words; empty before it was rewound."""
 
 
 class Look(Struct, frozen=True, kw_only=True):

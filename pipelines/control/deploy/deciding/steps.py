@@ -63,7 +63,7 @@ def _ready_again(at: Look) -> Release | None:
 
 
 def _prove(at: Look) -> Release:
-    """What has not arrived may still do: at the start events wait for a chain that is cold."""
+    """Wait for the events for proof; missing ones may still arrive, as the chain is cold at first."""
     if (again := _ready_again(at)) is not None:
         return again
     proof, wanted = at.seen.proof, at.policy.proof_events
@@ -91,9 +91,9 @@ def _watch(at: Look) -> Release:
 
 
 def _bake(at: Look) -> Release:
-    """With little traffic it is over all the same once the target is ready: what is bad is found at any time.
+    """End by time once the target is ready, even with little traffic: a bad verdict can come at any time.
 
-    A target that takes no events has none by which it would be found bad, and the other side would be parked.
+    A target that is not ready takes no events, so no verdict could find it bad before the other side parks.
     """
     noted = with_readiness(at)
     if noted.unready_ms:
@@ -108,8 +108,8 @@ def _bake(at: Look) -> Release:
 def _drain(at: Look) -> Release:
     """Over once nothing is left. The version that was replaced may be broken, and never process the rest.
 
-    With an observe that says nothing it is started again here, and given up, also if nothing is left: to be
-    parked, it has to be known whether it settled its losses.
+    A side with a silent observe is started again, and given up, even if nothing is left: before it is parked
+    it has to be known whether its losses are settled.
     """
     after = after_drain(at)
     drained = after.step is not Step.DRAIN

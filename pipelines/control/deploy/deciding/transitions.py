@@ -1,4 +1,4 @@
-"""From one step of a release to another, forward and back. Pure."""
+"""Moves a release from step to step, forward and back. Pure."""
 
 from typing import Final
 
@@ -9,8 +9,8 @@ from shared.contracts.releases import Passed, Release
 
 _MOST_PASSED: Final = 60
 _FIRST_PASSED: Final = 20
-"""Of the steps that are over, so many are kept from the beginning: no plan has more. When the target was
-started and got its first traffic is asked for to the end, and a side may drain and be parked without end.
+"""Finished steps that are kept from the beginning of the log; no plan has more. The times at which the target
+was started and got its first traffic are needed to the end, while draining and parking may repeat for ever.
 """
 
 _TIMED: Final = frozenset(
@@ -66,11 +66,10 @@ def onward(release: Release, now_ms: int, said: str = "") -> Release:
 
 
 def taken_over(release: Release, owner: str, now_ms: int) -> Release:
-    """In the hands of another process, with a higher term.
+    """Hand the release to another process, with a higher term.
 
-    Since the one before it ended there was no look, and nothing was started: how long there is something to
-    wait for, a side is not ready or stopped, or the place cannot be asked, counts anew, as does a step that
-    is given up after a time.
+    Nothing was looked at or started since the process before it ended. So all times start anew: of waits, of
+    sides that are unready or stopped, of a place that cannot be asked, and of steps with a time limit.
     """
     return replace(
         release,
@@ -85,9 +84,9 @@ def taken_over(release: Release, owner: str, now_ms: int) -> Release:
 
 
 def undone(release: Release, why: str, now_ms: int, *, replay: bool = False) -> Release:
-    """On the way back, or at its end if nothing was changed.
+    """Turn the release back, or end it if nothing was changed.
 
-    What went through a bad version is processed again only if it may have been customers' events.
+    Events that went through a bad version are processed again only if some may have been customers'.
     """
     back = replace(
         release,

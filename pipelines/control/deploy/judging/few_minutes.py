@@ -20,14 +20,14 @@ both sides share; the compiler takes a tenth for minutes (docs/performance.md), 
 apart."""
 
 _P95_MS: Final = 200.0
-"""And p95 is higher by so much: a micro-batch of transmit and the wait for it take as long."""
+"""Least increase of p95 besides the factor: a micro-batch of transmit and the wait for it take as long."""
 
 _LEAST_EVENTS: Final = 1_000
-"""On each side: p95 of fewer may be the lag of a few requests, with a batch each."""
+"""Least events on each side: with fewer, p95 may be the delay of a few requests with a batch each."""
 
 _MEMORY_FACTOR: Final = 1.3
 _HEAVY_MINUTES: Final = 2
-"""In so many minutes, one after the other, it needs more: once may be a process that replaces another."""
+"""Consecutive minutes with more memory that count as worse: one may be a process that replaces another."""
 
 
 def much_slower(pairs: Pairs) -> Iterator[str]:
@@ -67,8 +67,8 @@ def _twice(what: str, known: list[tuple[float, float]], margin: float) -> Iterat
 
 
 def heavier(pairs: Pairs) -> Iterator[str]:
-    """Memory is much more: a leak that would fill the machine before its trend is proven. It is held against
-    the other side's, which has been warm for long and has more to do."""
+    """Memory is much higher: a leak that would fill the machine before its trend is proven. It is compared
+    with the other side's, which has been warm for long and does more work."""
     known = [(a.memory_bytes, b.memory_bytes) for a, b in pairs if a.memory_bytes and b.memory_bytes]
     most = max((theirs for _, theirs in known), default=0)
     last = [ours for ours, _ in known[-_HEAVY_MINUTES:]]

@@ -31,14 +31,14 @@ _LEAST_P: Final = 1e-300
 """Smaller ones are not shown."""
 
 _LATE_MINUTES: Final = 2
-"""In so many minutes more events are late than beside it, unless one breaks hifi's promise."""
+"""Minutes with more late events than on the other side; one is enough if it breaks hifi's promise."""
 
 _DOUBLED_MARGIN: Final = 0.001
 _DEAD_MARGIN: Final = 0.001
 
 
 Minutes = Sequence[SideMinute]
-"""Of one side, oldest first."""
+"""Minutes of one side, oldest first."""
 
 
 class Enough(Struct, frozen=True, kw_only=True):
@@ -128,7 +128,7 @@ def _lacking(ours: Minutes, enough: Enough) -> list[str]:
 
 
 def _warming(pairs: Pairs, cold: int) -> list[str]:
-    """That the target still compiles, in words: all its minutes are cold, and the last breaks the promise."""
+    """A sentence if the target still compiles: all its minutes are cold, and the last breaks the promise."""
     if cold <= COLD_MINUTES or cold < len(pairs):
         return []
     before, last = (100 * late_share(ours) for ours, _ in pairs[-2:])

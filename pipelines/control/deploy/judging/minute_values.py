@@ -1,8 +1,9 @@
 """Values that a minute has: p95, CPU an event and memory of a version, and those of the side beside it. Pure.
 
 p95 and CPU an event are compared by the rank-sum test, memory by Kendall's test for a trend, both at
-MINUTE_ERROR. What they find takes five minutes or more; `few_minutes` finds large differences earlier. Each
-function says in words what is worse, and nothing if nothing is.
+MINUTE_ERROR. What they find takes five minutes or more; `few_minutes` finds large differences earlier. Of
+more minutes than MOST_MINUTES, as a deployer finds that was away for a day, so many are tested: of pairs the
+newest, of memory some of all. Each function says in words what is worse, and nothing if nothing is.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,22 +16,26 @@ MINUTE_ERROR: Final = 0.005
 """Probability that a test finds a difference where there is none: five minutes against five can reach it, and
 six in a trend."""
 
+MOST_MINUTES: Final = 120
+"""The exact tests of so many take a third of a second; their time grows with the third power, their memory
+with the second."""
+
 _P95_FACTOR: Final = 1.2
 _P95_MS: Final = 50.0
 _CPU_FACTOR: Final = 1.3
 _COMPARABLE: Final = 1 / 3
-"""The test compares CPU an event in minutes in which the target had at least so much of the other's traffic:
-with less, what the events themselves cost does not show beside what a side uses however few it has."""
+"""Least ratio of the target's traffic to the other side's for comparing CPU per event: with less traffic, a
+side's fixed cost hides the cost of the events."""
 
 _WARM_MINUTES: Final = 4
-"""In its first minutes with traffic a version still fills its heap and compiles what is busy."""
+"""First minutes with traffic, in which a version still fills its heap and compiles its hot code."""
 
 _GROWTH: Final = 1.2
 
 MEBIBYTE: Final = 1024 * 1024
 
 Pair = tuple[SideMinute, SideMinute]
-"""Of one minute in which both had traffic, the target's figures and the other side's."""
+"""The target's figures and the other side's, of a minute in which both had traffic."""
 
 Pairs = Sequence[Pair]
 
@@ -38,23 +43,24 @@ Pairs = Sequence[Pair]
 def slower(pairs: Pairs) -> Iterator[str]:
     """p95 is higher."""
     known = [(a.p95_ms, b.p95_ms) for a, b in pairs if a.p95_ms is not None and b.p95_ms is not None]
+    known = known[-MOST_MINUTES:]
     limits = [_P95_FACTOR * theirs + _P95_MS for _, theirs in known]
     yield from _values("p95, ms", [ours for ours, _ in known], [theirs for _, theirs in known], limits)
 
 
 def costlier(pairs: Pairs) -> Iterator[str]:
     """An event costs more CPU."""
-    known = event_costs([(a, b) for a, b in pairs if a.total >= _COMPARABLE * b.total])
+    known = event_costs([(a, b) for a, b in pairs if a.total >= _COMPARABLE * b.total])[-MOST_MINUTES:]
     limits = [_CPU_FACTOR * theirs for _, theirs in known]
     yield from _values("CPU an event, ms", [ours for ours, _ in known], [other for _, other in known], limits)
 
 
 def event_costs(pairs: Pairs) -> list[tuple[float, float]]:
-    """CPU milliseconds an event of both sides, in minutes of which they are known.
+    """Both sides' CPU milliseconds per event, for minutes in which they are known.
 
-    Most of what a side uses it uses however few events it has (docs/capacity.md). Of the other side's events
-    no more count than the target had: a target as good as it, with a third of the traffic, would seem to use
-    three times as much for each.
+    A side uses most of its CPU however few events it has (docs/capacity.md). So at most as many of the other
+    side's events count as the target had: an equally good target with a third of the traffic would otherwise
+    seem to use three times as much for each.
     """
     return [
         (1_000 * a.cpu_seconds / a.total, 1_000 * b.cpu_seconds / min(a.total, b.total))
@@ -79,13 +85,19 @@ def growing(target: Sequence[SideMinute]) -> Iterator[str]:
     memory = [each.memory_bytes for each in target[_WARM_MINUTES:] if each.memory_bytes is not None]
     if len(memory) < 2 or memory[-1] < _GROWTH * memory[0]:
         return
-    chance = rising(memory)
+    chance = rising(_some_of(memory))
     if chance <= MINUTE_ERROR:
         rise = f"from {memory[0] / MEBIBYTE:,.0f} to {memory[-1] / MEBIBYTE:,.0f} MiB"
         yield (
             f"memory rises {rise} in {len(memory)} minutes "
             f"(Kendall's test, one-sided: p = {chance:.2g}, limit {MINUTE_ERROR:g})"
         )
+
+
+def _some_of(values: Sequence[float]) -> Sequence[float]:
+    """MOST_MINUTES at most, evenly over all of them, and the last: a slow rise shows in many hours only."""
+    step = -(-len(values) // MOST_MINUTES)
+    return values[::-step][::-1]
 
 
 def _median(values: Sequence[float]) -> float:

@@ -63,9 +63,9 @@ def _tail(terms: Iterable[float], *, falling: bool) -> float:
 
 
 def _arrangements(first: int, second: int) -> list[int]:
-    """By wins of the first over the second, in how many orders of all of them these come about.
+    """The number of orderings that give each count of wins of the first sample over the second.
 
-    The coefficients of a Gaussian binomial, which is such a polynomial after each turn of the loop.
+    These are the coefficients of a Gaussian binomial, which the polynomial is after each turn of the loop.
     """
     found = [1] + [0] * (first * second)
     for number in range(1, first + 1):
@@ -76,7 +76,7 @@ def _arrangements(first: int, second: int) -> list[int]:
 
 
 def _orders(of: int) -> list[int]:
-    """By pairs that are in order, in how many permutations there are so many."""
+    """The number of permutations that have each count of pairs in order."""
     found = [1] + [0] * comb(of, 2)
     for number in range(1, of + 1):
         _multiply(found, number)
@@ -86,12 +86,12 @@ def _orders(of: int) -> list[int]:
 
 
 def _multiply(polynomial: list[int], power: int) -> None:
-    """By (1 - x^power), without the terms for which the list has no room."""
+    """Multiply by (1 - x^power) in place; terms that do not fit into the list are dropped."""
     for at in range(len(polynomial) - 1, power - 1, -1):
         polynomial[at] -= polynomial[at - power]
 
 
 def _divide(polynomial: list[int], power: int) -> None:
-    """By (1 - x^power)."""
+    """Divide by (1 - x^power) in place."""
     for at in range(power, len(polynomial)):
         polynomial[at] += polynomial[at - power]

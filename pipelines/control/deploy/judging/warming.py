@@ -1,8 +1,8 @@
 """How long a version that was just started is late because it still compiles. Pure.
 
-A minute after the first is cold while it has at most half the share of late events of the one before: of a
-version that warms up it falls, of one that is slow it does not. On a machine that two sides fill and whose
-memory is slow, of a good version's events 7.5 % were late in its second whole minute (docs/proofs.md).
+A minute after the first is cold while its share of late events is at most half of the minute before: it falls
+while a version warms up, and does not if the version is slow. On a machine that two sides fill and that has
+slow memory, 7.5 % of a good version's events were late in its second whole minute (docs/proofs.md).
 """
 
 from itertools import pairwise
@@ -17,7 +17,7 @@ minute p95 was 313 to 659 ms, by how warm it was, and cold JVMs used 213 to 355 
 where warm ones use 83 (docs/performance.md). Of its events up to 29 % were late (docs/proofs.md)."""
 
 LATE_MARGIN: Final = 0.01
-"""By so much more of its events are late, before a version is worse than the other one."""
+"""How much larger a version's share of late events must be before it counts as worse than the other one."""
 
 _LATE_WHEN_COLD: Final = 0.5
 """More events than that are late in its first minute only if the version is slow. At the first share, a tenth

@@ -44,7 +44,7 @@ class History(Struct, kw_only=True, frozen=True):
     """Losses, doubles, dead letters, backlogs and silent sources as seen in earlier passes."""
 
     losses: dict[str, KnownLoss] = {}
-    """By `loss_key`."""
+    """Known losses, by `loss_key`."""
 
     doubled: dict[str, KnownCount] | None = None
     """Second copies, by `minute_key`; None if an earlier version stored the history."""
@@ -53,7 +53,7 @@ class History(Struct, kw_only=True, frozen=True):
     """Dead letters that hifi caused, likewise."""
 
     backlogs: dict[str, list[BacklogSample]] = {}
-    """By `name_key` of a pipe."""
+    """Samples of each pipe's backlog, by `name_key`."""
 
     silent: dict[str, int] = {}
     """The last epoch minute of each silent source, by `name_key`."""

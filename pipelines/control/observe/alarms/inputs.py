@@ -110,7 +110,7 @@ class Finding(Struct, kw_only=True, frozen=True):
     cause: str = ""
     fix: str = ""
     document: str = ""
-    """As in `Alarm`."""
+    """`fix` and `document` as in `Alarm`."""
 
     @property
     def key(self) -> str:

@@ -1,4 +1,4 @@
-"""Since when counts of minutes are as high as they are: they may rise long after their minute. Pure."""
+"""Remembers when each minute's count rose to its value, which may be long after the minute. Pure."""
 
 from collections.abc import Iterable, Mapping
 
@@ -30,7 +30,7 @@ def doubled_counts(inputs: Inputs) -> Mapping[MinuteOf, int]:
 def wrongly_dead(inputs: Inputs) -> Mapping[MinuteOf, int]:
     """Dead letters that the customer cannot prevent, by tenant and minute.
 
-    Of minutes in memory all of them are known; of others their cards have the events that died so.
+    For minutes in memory all of them are known; for others, their cards count the events that died so.
     """
     found: dict[MinuteOf, int] = {}
     for each in inputs.dead:
@@ -51,10 +51,10 @@ def _cards(inputs: Inputs) -> Iterable[MinuteCard]:
 def risen(
     before: Mapping[str, KnownCount] | None, counts: Mapping[MinuteOf, int], now_ms: int
 ) -> dict[str, KnownCount]:
-    """What is known of counts after a pass.
+    """The known counts after a pass.
 
-    A count that falls to another one is a correction, and keeps its time. One that is gone is remembered, as
-    it may come back: while a card is made anew, or is not loaded.
+    A count that falls is a correction, and keeps its time. A missing count is remembered, as it may come back
+    once its card is made anew or loaded.
 
     Args:
         before: what was known; None if nothing was remembered, as by an earlier version: counts are then

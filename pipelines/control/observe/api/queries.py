@@ -104,7 +104,7 @@ class Queries:
         return pipe_card(tenant, pipe, first, last, cards)
 
     def _day(self, tenant: str, day: date, first: int, last: int) -> Iterable[MinuteCard]:
-        """Of a day's cards, those of a span."""
+        """A day's cards from epoch minute `first` to `last`."""
         begin = first_minute(day)
         since, until = max(first, begin), min(last, begin + DAY_MINUTES - 1)
         found = self._snapshot()
@@ -202,7 +202,7 @@ class Queries:
         return UnderWay(activities=list(found.activities), wishes=list(found.wishes))
 
     def timeline(self, first: int, last: int) -> Timeline:
-        """Who acted, and how stable the side was, in these minutes, `last` included."""
+        """The activities on the side, and its stability, in these minutes, `last` included."""
         return self._timeline(first * MINUTE_MS, (last + 1) * MINUTE_MS)
 
     def places(self, tenant: str, event_id: str, seconds: int) -> EventSearch:

@@ -10,7 +10,7 @@ from shared.contracts.timestamps import DAY_MINUTES, FIRST_DAY
 MOST_DAYS: Final = 400
 _MOST_TEXT: Final = 256
 _LAST_MINUTE: Final = 253_402_300_799 // 60
-"""Of the year 9999, which a date can say."""
+"""Last epoch minute of the year 9999, the last year that a date can hold."""
 
 
 class BadParameterError(Exception):

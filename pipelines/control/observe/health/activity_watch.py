@@ -89,7 +89,7 @@ class ActivityWatch:
         return register
 
     def _unseen(self, now_ms: int) -> Sequence[Activity]:
-        """What may still be under way while the register cannot be read."""
+        """Activities that may still be under way while the register cannot be read."""
         known = () if self._register is None else self._register.activities
         return [each for each in known if each.may_last(self._read_ms, now_ms)]
 

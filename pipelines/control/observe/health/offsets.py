@@ -42,7 +42,7 @@ class Progress:
         # Not the AdminClient: see shared.kafka.progress_group.
         self._groups = {name: self._member(name) for name in CHAIN_GROUPS}
         self._due: dict[Partition, tuple[int, int]] = {}
-        """Of the retry topics' partitions: an offset, and when its record is due."""
+        """An offset of each retry partition, and when its record is due."""
 
     def __enter__(self) -> "Progress":
         return self

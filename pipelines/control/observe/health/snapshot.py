@@ -116,9 +116,9 @@ def now(found: Snapshot, day: DayCard, open_alarms: int) -> Now:
 def recent_cards(
     found: Snapshot, minutes: int, also: Iterable[int] = ()
 ) -> Mapping[str, Sequence[MinuteCard]]:
-    """By tenant, the cards of the last minutes, and of those older ones, oldest first.
+    """Each tenant's cards of the last minutes and of the older ones in `also`, oldest first.
 
-    Only of tenants with such cards: it goes through what is held, as most tenants have none of most minutes.
+    Tenants without such cards are left out: it iterates over the cards held, as most tenants have few.
     """
     now_minute = found.at_ms // MINUTE_MS
     first, last = now_minute - minutes + 1, now_minute + 1  # a client's clock may be ahead

@@ -25,7 +25,7 @@ def held(due: Mapping[Partition, int], at_ms: int) -> frozenset[Partition]:
 
 
 def overdue(due: Mapping[Partition, int], at_ms: int) -> Mapping[str, float]:
-    """By retry topic, how many seconds ago the first record of its latest partition was due."""
+    """Seconds since the first record of the latest partition was due, by retry topic."""
     found = dict.fromkeys(map(str, INPUTS["retry"]), 0.0)
     for (topic, _), due_ms in due.items():
         found[topic] = max(found[topic], (at_ms - due_ms) / 1_000)
@@ -36,7 +36,7 @@ class StallDetection:
     """Compares each snapshot with the ones before it."""
 
     def __init__(self, patience_ms: int) -> None:
-        """Of the time between two snapshots at most `patience_ms` count against a node that has not moved.
+        """At most `patience_ms` between two snapshots count against a node that has not moved.
 
         A longer gap has a cause of its own: brokers that did not answer, or a process that was suspended.
         """

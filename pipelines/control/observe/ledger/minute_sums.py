@@ -34,7 +34,7 @@ class StageSums(msgspec.Struct, omit_defaults=True):
 
     count: int = 0
     hash_sum: int = 0
-    """Of the ids' hashes, modulo 2**64."""
+    """Sum of the ids' hashes, modulo 2**64."""
 
     late: int = 0
     good: int = 0

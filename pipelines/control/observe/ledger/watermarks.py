@@ -31,7 +31,7 @@ class OffsetsSnapshot(NamedTuple):
     """Time before the first query, epoch milliseconds."""
 
     committed: Mapping[str, Offsets]
-    """By name of `topology.CHAIN_GROUPS`."""
+    """Committed offsets, by name of `topology.CHAIN_GROUPS`."""
 
     ends: Offsets
     covered: Offsets

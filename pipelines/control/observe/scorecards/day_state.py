@@ -16,7 +16,7 @@ DayKey = tuple[str, date]
 """Tenant and day."""
 
 Cards = Mapping[int, MinuteCard]
-"""By minute. Replaced rather than changed, because other threads read it."""
+"""Cards by minute. Replaced rather than changed, because other threads read it."""
 
 _BUSY: Final = 10
 """Newest minutes of a day, which are likely to change again."""
@@ -186,5 +186,5 @@ class DayState:
 
     @property
     def day_cards(self) -> Mapping[DayKey, DayCard]:
-        """As of the last refresh."""
+        """The day cards of the last refresh."""
         return dict(self._cards)

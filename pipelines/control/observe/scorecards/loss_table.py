@@ -14,7 +14,7 @@ from shared.contracts.scorecard import HopRow, NamedEvent, Node
 from shared.contracts.topics import RETRY_DELAYS, Topic
 
 Names = Mapping[Key, tuple[NamedEvent, ...]]
-"""By what is reconciled, the events that were identified as lost or doubled."""
+"""The events that were identified as lost or doubled, by reconciliation."""
 
 NO_NAMES: Final[Names] = {}
 

@@ -204,7 +204,7 @@ def _first_deaths(state: MinuteState, counts: Callable[[str], bool]) -> int:
 
 
 def _held_up(state: MinuteState) -> int:
-    """Of each pipe its failed tries, but no more than are not good: an event may fail several times."""
+    """Failed tries, for each pipe at most its events that are not good: an event may fail several times."""
     failed: Counter[str] = Counter()
     for (stage, pipe, _), line in state.lines.items():
         if stage is Stage.RETRYING:
@@ -239,8 +239,8 @@ def _route_dropped(state: MinuteState, judgement: Judgement, key: Key) -> int:
 def _doubled_before_pipes(state: MinuteState, judgement: Judgement) -> int:
     """Second copies that were sent of events that ingest or route doubled.
 
-    Until they are counted by pipe, one for each event that route doubled; unknown (0) if some were unmatched
-    too: a second record in `unmatched` is not a delivery, and after a crash there may be many.
+    Until they are counted by pipe, each event that route doubled counts once. If some were unmatched too, the
+    number is unknown (0): a second record in `unmatched` is no delivery, and a crash may leave many.
     """
     found = {
         key.reconciliation: each

@@ -46,7 +46,7 @@ class MinuteTracker:
         """Judged since `plans` was called."""
 
         self._new: set[MinuteKey] = set()
-        """With findings that are not stored yet."""
+        """Minutes with findings that are not stored yet."""
 
         self._tenants: dict[int, set[str]] = {}
 

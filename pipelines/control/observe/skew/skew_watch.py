@@ -66,7 +66,7 @@ class SkewWatch:
 
 
 def _fuller(key: FieldKey, counts: Mapping[int, Mapping[FieldKey, FieldCounts]], hour: int) -> int:
-    """Of this hour and the last, the one with more events of a field."""
+    """The hour with more events of a field: this one or the last."""
     return max((hour, hour - 1), key=lambda each: counts[each].get(key, _NOTHING).events)
 
 

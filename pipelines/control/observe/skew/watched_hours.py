@@ -1,4 +1,4 @@
-"""The counts of watched fields by hour: of minutes in memory, and of those that were dropped. No I/O."""
+"""The counts of watched fields by hour, for minutes in memory and for dropped ones. No I/O."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final

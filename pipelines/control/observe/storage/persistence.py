@@ -57,7 +57,7 @@ class Persistence:
         """Items to be written, by key."""
 
         self._position = LedgerPosition()
-        """As it is stored."""
+        """The position that is stored."""
 
         self.tenants: set[str] = set()
 

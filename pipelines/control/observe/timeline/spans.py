@@ -18,7 +18,7 @@ GAP_MS: Final = 20_000
 
 Span = HealthSpan | ActivitySpan
 MOST_REASONS: Final = 10
-"""Of a span, those that were said last."""
+"""Most reasons kept of a span, the newest ones."""
 
 _FIGURE: Final = re.compile(r"(?<![\w-])[\d.,]*\d(?![\w-])")
 """A number by itself: not one in a name, such as that of a pipe."""

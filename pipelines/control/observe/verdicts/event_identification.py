@@ -63,8 +63,8 @@ class ReadPlan(Struct, kw_only=True, frozen=True):
 
     spans: tuple[OffsetSpan, ...]
     smaller: "ReadPlan | None" = None
-    """What to do instead in a minute that has too many records for this: not count copies; then not name
-    events, and count one reconciliation. Another one's turn is in the plan after that."""
+    """The plan to fall back to if a minute has too many records: first without counting copies, then without
+    naming events, with a single reconciliation. The next plan counts another one."""
 
     @property
     def records(self) -> int:
@@ -80,11 +80,11 @@ class Identified(Struct, kw_only=True, frozen=True):
     """How often each hash is missing (negative: too often), by reconciliation."""
 
     copies: CopiesByHash = {}
-    """Of the events that ingest or route doubled; earlier versions did not count them."""
+    """Copies of events that ingest or route doubled; earlier versions did not count them."""
 
     @property
     def counts(self) -> RecordCounts:
-        """For `verdicts.judge`."""
+        """The counts that `verdicts.judge` takes."""
         return RecordCounts(self.counted, self.copies)
 
 
@@ -113,7 +113,7 @@ def read_plan(state: MinuteState, judgement: Judgement) -> ReadPlan | None:
 
 
 def _count_of_one(state: MinuteState, judgement: Judgement) -> ReadPlan:
-    """Of the first one that needs it. That nothing is lost must not depend on how busy a minute was."""
+    """Count only the first reconciliation that needs it, so that even a busy minute can prove no loss."""
     recounted = _recounted(state, judgement.needs_reading[:1])
     return ReadPlan(
         tenant=state.tenant,

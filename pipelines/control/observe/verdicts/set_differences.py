@@ -27,7 +27,7 @@ class RecordCounts(Struct, frozen=True):
 
     differences: Mapping[Key, Difference] = {}
     copies: CopiesByHash = {}
-    """Of events that ingest or route doubled."""
+    """Copies of events that ingest or route doubled, by hash."""
 
 
 NOT_COUNTED: Final = RecordCounts()

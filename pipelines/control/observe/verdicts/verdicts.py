@@ -53,7 +53,7 @@ class Verdict(Struct, kw_only=True, frozen=True):
 
     lost: int = 0
     doubled: int = 0
-    """Second copies that were sent: without those that transmit recognised and dropped."""
+    """Second copies that were sent; transmit recognised and dropped the others."""
 
     by_pipe: bool = False
     """For INGEST and ROUTE: whether `doubled` counts each pipe's copies. Until the records are read it counts
@@ -99,7 +99,7 @@ class Judgement(Struct, kw_only=True, frozen=True):
     verdicts: Mapping[Key, Verdict]
 
     replay: "Judgement | None" = None
-    """Of the events that were processed again, in their second pass."""
+    """The judgement on the second pass of events that were processed again."""
 
     @property
     def settled(self) -> bool:

@@ -24,7 +24,7 @@ class ClientGoneError(Exception):
 
 
 class _Body:
-    """What has come of a body, decompressed."""
+    """The part of a body that has arrived, decompressed."""
 
     def __init__(self, limit: int, decoder: Decompressor, reservation: Reservation, budget: int) -> None:
         self._limit, self._decoder, self._reservation = limit, decoder, reservation

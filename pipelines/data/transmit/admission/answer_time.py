@@ -16,10 +16,10 @@ _RESERVE: Final = 1.25
 """Time that a request has for its answer, as a multiple of the usual duration."""
 
 _DECAY: Final = 0.8
-"""What is left of the usual duration after an answer that came at once."""
+"""Factor on the usual duration after an immediate answer."""
 
 _WHOLE: Final = 0.9
-"""Part of a micro-batch that a request may count on: what starts in its first tenth is not cut short."""
+"""Share of a micro-batch that a request may count on: one that starts in the first tenth is not cut short."""
 
 
 def usual_after(usual: float, request: float) -> float:

@@ -80,8 +80,8 @@ def slowed(pace: LaneState, now_ms: int, rules: LaneThresholds) -> LaneState:
 def looked_at(pace: LaneState, now_ms: int) -> LaneState:
     """The state now.
 
-    Of a change in the future the clock was ahead, and has been set back: it counts as made now, or the
-    destination would stay where it is until that time comes.
+    A change in the future means that the clock was set back. It counts as made now, or the destination would
+    keep its lane until that time comes.
     """
     return replace(pace, since_ms=min(pace.since_ms, now_ms))
 

@@ -10,7 +10,7 @@ _BURST_SECONDS: Final = 1.0
 _DELAYS: Final = [delay.total_seconds() for delay in RETRY_DELAYS.values()]
 _SHORTEST: Final = _DELAYS[0]
 _LONGEST: Final = _DELAYS[-1]
-"""Of the retry topics, seconds."""
+"""Delays of the retry topics, seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class RateLimit:
 
     passing: TokenBucket
     returning: TokenBucket
-    """Of the events that came too early: they return as fast as they may pass, not all at once."""
+    """Paces events that came too early: they return as fast as they may pass, not all at once."""
 
     @classmethod
     def of(cls, rate: float) -> Self:
@@ -41,8 +41,8 @@ class RateLimit:
     def booked(self, events: int, now: float) -> tuple["RateLimit", float]:
         """The limit after `events` were sent back, and the seconds after which they should return.
 
-        What would wait longer than the longest delay of retry gets no time of its own, or the destination
-        would be idle when it returns sooner; it is sent back then again.
+        Events that would wait longer than retry's longest delay get that delay, and book no time: otherwise
+        the destination would be idle when they return early. They are sent back again then.
         """
         wait = max(self.passing.wait(now), self.returning.wait(now), _SHORTEST)
         if wait > _LONGEST:

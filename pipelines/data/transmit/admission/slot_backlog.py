@@ -15,7 +15,7 @@ _DELAYS: Final = [delay.total_seconds() for delay in RETRY_DELAYS.values()]
 _SHORTEST: Final = _DELAYS[0]
 _MIDDLE: Final = _DELAYS[1]
 _LONGEST: Final = _DELAYS[-1]
-"""Of the retry topics, seconds."""
+"""Delays of the retry topics, seconds."""
 
 _WEIGHT: Final = 0.1
 """Weight of the newest answer in the moving average."""
@@ -32,7 +32,7 @@ class SlotBacklog:
     """Duration of the last answered requests; the breaker takes care of those that get no answer."""
 
     returning: TokenBucket = field(default_factory=lambda: TokenBucket(inf, 0.0))
-    """Of the requests without a turn, at the rate at which all slots together answer them."""
+    """Paces the return of requests without a turn, at the rate at which all slots together answer."""
 
     since: float = 0.0
     """Since when some have been on their way back, without a break."""
@@ -45,9 +45,9 @@ class SlotBacklog:
     def booked(self, now: float) -> tuple["SlotBacklog", float]:
         """The backlog after a request was sent back, and the seconds after which it should return.
 
-        None waits longer than the backlog has existed, or five minutes: so after a short backlog none comes
-        late, and in a long one each is sent back only a few times. One that would have to wait longer gets no
-        time of its own, and is sent back then again.
+        No request waits longer than the backlog has existed, or five minutes if that is longer. So none is
+        late after a short backlog, and each is sent back only a few times in a long one. A request that would
+        have to wait longer books no time, and is sent back again when it returns.
         """
         behind = self.returning.wait(now)
         since = self.since if behind else now

@@ -25,7 +25,7 @@ class _Queue:
     """The requests to one destination that wait."""
 
     waiting: dict[asyncio.Timeout, None] = field(default_factory=dict)
-    """In the order in which they came."""
+    """Oldest first."""
 
     timer: asyncio.TimerHandle | None = None
     behind: bool = False
@@ -44,7 +44,7 @@ class Turns:
     """
 
     def __init__(self, seconds: float) -> None:
-        """With infinite `seconds` requests wait as long as their gates let them."""
+        """With infinite `seconds`, requests wait as long as their gates allow."""
         self._seconds = seconds
         self._queues: dict[Gate, _Queue] = defaultdict(_Queue)
         self._under_way = 0
@@ -53,7 +53,7 @@ class Turns:
     async def at(
         self, gate: Gate, turn: AbstractAsyncContextManager[Refusal | None]
     ) -> AsyncIterator[Refusal | None]:
-        """The same as `turn`, a request's turn at its gate, but with a refusal if its time is over before."""
+        """Wrap `turn`, a request's turn at its gate, to refuse the request if its time is over before."""
         if self._seconds == inf:
             async with turn as refusal:
                 yield refusal
@@ -71,7 +71,7 @@ class Turns:
 
     @contextmanager
     def under_way(self) -> Iterator[None]:
-        """For the time of anything for which the micro-batch lasts in any case."""
+        """Mark work that the micro-batch has to wait for in any case."""
         self._under_way += 1
         try:
             yield

@@ -101,7 +101,7 @@ class ConnectorContext:
     """The egress policy, and what resolves names, for connectors that cannot use the session."""
 
     threads: Executor
-    """For computing that would hold up the loop, such as compressing. Never for waiting."""
+    """Runs CPU-bound work that would block the loop, such as compression. Never for waiting."""
 
     clock: Clock
 

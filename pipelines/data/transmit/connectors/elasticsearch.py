@@ -29,7 +29,7 @@ _ITEM_BYTES: Final = 256
 
 _FILTER: Final = "filter_path=items.*.status,items.*.error.type"
 _CONFLICT: Final = Answer(status=409, detail="version_conflict_engine_exception")
-"""To a `create`: there is a document with this id. Other errors with this status do not say so."""
+"""Answer to a `create` if the id exists already; other errors with this status mean something else."""
 
 _THERE: Final = Answer(status=200)
 _KEPT: Final = Answer(

@@ -71,11 +71,11 @@ class Outcomes:
 
     ended: Sequence[Ended] = ()
     again: Sequence[Event] = ()
-    """To be retried together, after the pause."""
+    """Events to retry together, after the pause."""
 
     pause: float = 0.0
     parts: Sequence[Sequence[Event]] = ()
-    """To be retried separately, now."""
+    """Groups of events to retry separately, now."""
 
 
 def refused(batch: RequestBatch, refusal: Refusal) -> Failed | Moved:

@@ -49,9 +49,9 @@ class UnresolvedPipe:
 class PipeResolver:
     """Looks pipes up; for one that is missing it waits until the newest configuration was read.
 
-    Route may know a new pipe a moment before this process does, but none that the topic lacked when this
-    process got the event: a pipe that is missing then was deleted. The backlog of a deleted pipe must not
-    slow the others: no event waits longer than it takes to read what is new, mostly no time at all.
+    Route may know a new pipe a moment before this process does. But the topic had every pipe that route used
+    before the event came, so a pipe that is still missing then was deleted. The backlog of a deleted pipe
+    slows no other: an event waits only until what is new is read, mostly not at all.
     """
 
     def __init__(

@@ -24,18 +24,18 @@ class WaitLimits:
     """How long a lane waits for one destination. Seconds."""
 
     answer: float = float("inf")
-    """For the answer to a request, or for the destination's rate limit."""
+    """Most seconds for the answer to a request, or for the destination's rate limit."""
 
     turn: float = float("inf")
-    """For one of the destination's slots; then its events move to the slow lane."""
+    """Most seconds for one of the destination's slots; then its events move to the slow lane."""
 
     behind: float = float("inf")
-    """For the turns of requests that wait one after the other, while nothing else is under way; then they are
-    left for later: see `Turns`."""
+    """Most seconds that requests wait for turns, one after another, while nothing else is under way. The rest
+    is left for later: see `Turns`."""
 
     @property
     def local_tries(self) -> float:
-        """For all local tries together."""
+        """Most seconds for all local tries together."""
         return _LOCAL_TRIES * self.answer
 
 

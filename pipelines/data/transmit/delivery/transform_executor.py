@@ -149,7 +149,7 @@ class _Turn:
     key: bytes
     until: float
     most_bytes: int
-    """By which its events may grow; the first one may do so in any case."""
+    """Most bytes by which the events may grow; the first event may always."""
 
 
 def _transformed(turn: _Turn, transformed: Transformed) -> tuple[int, int]:

@@ -1,1 +1,1 @@
-"""Who calls, what that person or program may do and how often, and the log of what was done."""
+"""Authentication, permissions and limits of callers, and the audit log."""

@@ -1,4 +1,4 @@
-"""Finds out who asks, and refuses those who may not."""
+"""Authenticates callers, and refuses those without permission."""
 
 import math
 from collections.abc import Awaitable, Callable
@@ -129,7 +129,7 @@ def unauthorized(detail: str) -> ProblemError:
 def body_reader(most: int) -> Callable[[Request], Awaitable[bytes]]:
     """A dependency that gives a request's body of at most `most` bytes, or raises a 413.
 
-    Whoever sends it slowly may have been removed meanwhile, so the guard's check is made again at its end. A
+    A slow sender may have been removed meanwhile, so the guard's check is made again at the body's end. A
     request without a guard is that of an invitation, which its redemption looks up itself.
     """
 

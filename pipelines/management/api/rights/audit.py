@@ -85,7 +85,7 @@ class AuditLog:
                 self._keep(caller, target, f"{at_ms:015d}-{name}", replace(row, at_ms=at_ms, count=count))
 
     def without_token(self, method: str, status: int, at_ms: int) -> None:
-        """A log line only, or anybody could fill the table."""
+        """Write a log line only; otherwise a caller without a token could fill the table."""
         counted = self._refusals.counted((method, status), at_ms)
         if counted is not None:
             fields = {"method": method, "status": status, "count": counted[1]}

@@ -16,7 +16,7 @@ _CUT_OFF: Final = "the process stopped before the answer; it may have been done"
 
 
 class AuditEntry:
-    """Of one request. Routes leave in its state who asks, a detail, and whether nothing was done."""
+    """The entry of one request. Routes set the caller, a detail and `dry_run` in the request's state."""
 
     def __init__(self, log: AuditLog, clock: Clock, scope: Scope) -> None:
         self._log, self._clock, self._scope = log, clock, scope
@@ -38,7 +38,7 @@ class AuditEntry:
     def keep(self, status: int) -> None:
         """Keep a write or a refused one; blocks.
 
-        Without a token only a log line, or anybody could fill the table.
+        A request without a token only gets a log line; otherwise such callers could fill the table.
         """
         if self._is_first():
             self._keep(status, getattr(Request(self._scope).state, "detail", ""))
@@ -56,7 +56,7 @@ class AuditEntry:
             self._keep(HTTPStatus.SERVICE_UNAVAILABLE, _CUT_OFF)
 
     def _is_first(self) -> bool:
-        """A row that is just being kept when the process stops is not kept again."""
+        """Whether this is the first attempt: a row under way when the process stops is not written twice."""
         with self._lock:
             first, self._kept = not self._kept, True
             return first

@@ -1,4 +1,4 @@
-"""Who sends a bearer, and its role in a tenant. It asks the table, and perhaps the issuer."""
+"""Finds the caller of a bearer token and its role in a tenant, from the table and perhaps the issuer."""
 
 from typing import Final
 

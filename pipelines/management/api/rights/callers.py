@@ -1,4 +1,4 @@
-"""Who asks. Pure."""
+"""Callers: tokens, and people whom the issuer signed in. Pure."""
 
 import hashlib
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ class Person(Struct, frozen=True, kw_only=True):
     """A person whom the issuer signed in."""
 
     id: str
-    """Of issuer and subject: the same at each sign-in, and another person's never."""
+    """Derived from issuer and subject: the same at each sign-in, and unique to the person."""
 
     issuer: str
     subject: str
@@ -44,10 +44,10 @@ class Person(Struct, frozen=True, kw_only=True):
 
 
 class Caller(Struct, frozen=True, kw_only=True):
-    """Who asks, and what it may in the tenant of the request's path."""
+    """The sender of a request, and its role in the tenant of the path."""
 
     id: str
-    """Of the token, or of the person."""
+    """Id of the token, or of the person."""
 
     label: str
     role: Role | None
@@ -58,11 +58,11 @@ class Caller(Struct, frozen=True, kw_only=True):
 
     expires_ms: int | None
     last_four: str | None = None
-    """Of the token; None for a person whom the issuer signed in."""
+    """Last four characters of the token; None for a person whom the issuer signed in."""
 
     person: Person | None = None
     stranger: bool = False
-    """A person without a role anywhere: its refusals are log lines only, or anybody could fill the table."""
+    """A person without any role: refusals are only logged, as strangers could otherwise fill the table."""
 
     @property
     def signature(self) -> str:

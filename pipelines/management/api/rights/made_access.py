@@ -1,7 +1,7 @@
 """Access that outlives the member who made it, or the member's role: tokens and invitations.
 
 Tokens and invitations are the tenant's: a removal that ended them by itself would stop programs that others
-depend on. So whoever removes a member sees what lives on, and may end it in the same request.
+depend on. So the caller who removes a member sees what lives on, and may end it in the same request.
 """
 
 from collections.abc import Collection, Iterable

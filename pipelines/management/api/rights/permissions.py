@@ -1,4 +1,4 @@
-"""Who may do what. Pure."""
+"""The permissions of each role. Pure."""
 
 from enum import Enum, IntEnum
 from typing import Final

@@ -16,11 +16,11 @@ AT_ONCE: Final = 16
 OF_TENANT: Final = 4
 _AGAIN_SECONDS: Final = 1
 _WAIT_SECONDS: Final = 1.0
-"""For its turn, before a read is refused: a console's pages, or several people, ask in bursts."""
+"""How long a read waits for its turn before it is refused: a console's pages read in bursts."""
 
 
 class ReadLimits:
-    """Of one process, on one event loop: a request that waits takes no thread."""
+    """Limits the concurrent reads of one process, on one event loop: a request that waits takes no thread."""
 
     def __init__(self, wait_seconds: float = _WAIT_SECONDS) -> None:
         """`wait_seconds` is how long a read may wait for each of its two permits."""

@@ -1,4 +1,4 @@
-"""Counts refused requests, so that whoever sends very many fills neither the audit log nor the log."""
+"""Counts refused requests, so that a flood of them fills neither the audit log nor the log."""
 
 import threading
 from collections.abc import Hashable
@@ -7,14 +7,14 @@ from typing import Final
 from shared.contracts.envelope import MINUTE_MS
 
 _EACH: Final = 16
-"""So many are noted one by one; then each time when they have doubled."""
+"""Refusals that are noted one by one; from then on each time that their number has doubled."""
 
 _MOST: Final = 10_000
 """Reasons counted at a time; further ones are not noted before the next minute."""
 
 
 class Refusals:
-    """Of the present minute, by who was refused and why. May be asked from any thread."""
+    """Counts the present minute's refusals by caller and reason. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -10,10 +10,10 @@ from pipelines.management.api.rights.permissions import higher
 from shared.contracts.api_answers.access import InvitationView, MembershipView, MemberView, Role
 
 MOST_MEMBERS: Final = 200
-"""Of a tenant: they are one item of the table, which each request of a member reads."""
+"""Most members of a tenant: they are one item of the table, which each request of a member reads."""
 
 MOST_INVITATIONS: Final = 200
-"""Of a tenant, open at a time."""
+"""Most open invitations of a tenant."""
 
 
 class Member(MemberView, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 MOST_TOKENS: Final = 100
-"""Of a tenant, or of the operators, valid at a time; as many that have expired stay in their list."""
+"""Most valid tokens of a tenant, or of the operators; the list keeps up to as many expired ones."""
 
 MOST_FORGOTTEN: Final = 20
 """Expired tokens that one request deletes."""

@@ -27,7 +27,7 @@ Permit = Callable[[Request], AsyncIterator[None]]
 
 
 class WriteLimits:
-    """Of one process. Refuses with 429, before a request takes a thread: nothing of it was done."""
+    """Limits the concurrent writes of one process: refuses with 429 before a request takes a thread."""
 
     def __init__(self) -> None:
         self._writes = TenantConcurrencyLimit(

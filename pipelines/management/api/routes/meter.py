@@ -32,7 +32,7 @@ _AGAIN_SECONDS: Final = 1
 _SEARCH_AGAIN_SECONDS: Final = 5
 
 _MOST_BYTES: Final = 1_024
-"""Of a parameter: observe has none that is as long, and a client of HTTP takes no very long addresses."""
+"""Most bytes of a parameter: observe has none that long, and HTTP clients refuse very long URLs."""
 
 _ROOT: Final = "/v1/tenants/{tenant}/meter"
 Ask = Callable[[str, str, Mapping[str, str | None]], bytes]
@@ -89,7 +89,7 @@ def meter_routes(observe: ObserveClient, access: Access) -> APIRouter:
 
 
 class _BoundedObserve:
-    """What observe answers, of a few requests at a time."""
+    """Passes on observe's answers, for a few requests at a time."""
 
     def __init__(self, observe: ObserveClient) -> None:
         self._observe = observe
@@ -101,7 +101,7 @@ class _BoundedObserve:
         )
 
     def answer(self, tenant: str, path: str, **query: str | None) -> Response:
-        """That to a request with a tenant's name and these parameters."""
+        """Observe's answer to a request with a tenant's name and these parameters."""
         return self._passed_on(self._observe.get, tenant, path, query)
 
     def search(self, tenant: str, path: str, **query: str | None) -> Response:

@@ -41,7 +41,7 @@ _OF_TENANT: Final = 2
 _AGAIN_SECONDS: Final = 1
 
 _SECONDS: Final = 1.0
-"""Of work, after which an answer ends with the pipe it is at, and `next` goes on."""
+"""Seconds of work after which an answer ends with the current pipe; `next` goes on from there."""
 
 _KEPT: Final = 16
 _encode: Final = msgspec.json.Encoder().encode

@@ -15,7 +15,7 @@ from shared.documents.yaml_dumper import CoreDumper
 _WIDTH: Final = 100
 _FIRST: Final = ("kind", "name", "tenant")
 _MOST_CHARACTERS: Final = 4 * MAX_DOCUMENT_BYTES
-"""Of a text: what is nested deeply is mostly the spaces before it."""
+"""Most characters of a text; a deeply nested one is mostly indentation."""
 
 _MOST_CHANGED: Final = 4_000
 """Lines between the first and the last that differ: the time grows with their cube."""

@@ -1,4 +1,4 @@
-"""Who may see the meter of all tenants: behind TLS operators, for as long as the API says that they are."""
+"""Access to the meter of all tenants: behind TLS for operators only, as long as the API confirms the role."""
 
 from http import HTTPStatus
 from typing import Protocol
@@ -30,16 +30,16 @@ class Access(Protocol):
 
 
 class AnyonesAccess:
-    """Of a console without TLS, on a loopback address or behind a proxy that signs operators in."""
+    """Everyone's access, in a console without TLS: on loopback, or behind a proxy that signs operators in."""
 
     is_open = True
 
     async def confirm(self) -> None:
-        """It holds always."""
+        """Do nothing: everyone has access."""
 
 
 class OperatorAccess:
-    """Of a session, while its token is an operator's."""
+    """A session's access, while its token is an operator's."""
 
     def __init__(self, visit: Visit) -> None:
         self._visit, self._sessions = visit, visit.sessions

@@ -78,7 +78,7 @@ class FormView:
 
     @property
     def texts(self) -> Texts:
-        """What is typed into it now."""
+        """The texts typed into its fields now."""
         return dict(self._texts)
 
     def spreading(self, document: Document) -> Callable[[], Content]:

@@ -32,7 +32,7 @@ class TextView:
 
     @property
     def text(self) -> str:
-        """What is typed into it now."""
+        """The text typed into the editor now."""
         return self._text.value or ""
 
     @staticmethod

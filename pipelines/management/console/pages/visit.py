@@ -36,7 +36,7 @@ class Visit:
     """A page of a tenant in a signed-in browser."""
 
     session: Session
-    """With the role that it has in the tenant, once the visit is `informed`."""
+    """The session; it has its role in the tenant once the visit is `informed`."""
 
     sessions: Sessions
     account: Account
@@ -44,7 +44,7 @@ class Visit:
     tenant: str
 
     path: str = HOME
-    """Of the page itself."""
+    """The path of the page itself."""
 
     def address(self, *steps: str) -> str:
         """The path of a page of this tenant."""
@@ -118,7 +118,7 @@ class Desk:
     sessions: Sessions
     threads: FairThreads
     issuer: str | None
-    """That signs people in; None: tokens alone do."""
+    """The issuer that signs people in; None if only tokens do."""
 
     public: str | None
     """Where browsers find the console, if that is behind a proxy."""
@@ -160,7 +160,7 @@ class Desk:
 
     @staticmethod
     def to_sign_in(request: Request) -> Response:
-        """To the form, and back here after it."""
+        """Redirect to the sign-in form, which leads back here."""
         reason = "ended" if COOKIE in request.cookies else ""
         return RedirectResponse(sign_in_path(reason, request.url.path), HTTPStatus.SEE_OTHER)
 

@@ -20,7 +20,7 @@ _NOTHING: Final = Markup()
 
 
 class _Shown(NamedTuple):
-    """What the dialog shows below its title."""
+    """The content of the dialog below its title."""
 
     body: Markup
     map: Markup = _NOTHING

@@ -1,4 +1,4 @@
-"""Who acted on the side and how stable it was, on the time axis of the chart below."""
+"""Draws activities on the side and its stability, on the time axis of the chart below."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
@@ -118,7 +118,7 @@ def _row(span: HealthSpan | ActivitySpan) -> Markup:
 
 
 def _words(span: HealthSpan | ActivitySpan) -> tuple[str, str, str]:
-    """Who, what, and why."""
+    """The actor, the action and the reason of a span."""
     if isinstance(span, HealthSpan):
         return "side", span.health, "; ".join(span.reasons)
     return span.actor, f"{span.action}, {span.phase}" if span.phase else span.action, span.reason

@@ -1,4 +1,4 @@
-"""Threads on which the issuer is asked: for strangers a few, and others for those who are signed in."""
+"""Threads for requests to the issuer: a few for strangers, others for people who are signed in."""
 
 import asyncio
 from collections.abc import Callable
@@ -21,7 +21,7 @@ class CrowdedError(Exception):
 
 
 class FewThreads:
-    """For what anybody may ask for; what comes while all are taken is refused at once."""
+    """A few threads for requests without a session; while all are busy, further ones are refused."""
 
     def __init__(self, name: str) -> None:
         self._threads = ThreadPoolExecutor(_AT_ONCE, name)

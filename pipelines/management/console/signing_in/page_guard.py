@@ -1,7 +1,7 @@
-"""Who may load a page that NiceGUI serves, decided before it builds anything.
+"""Decides whether a page of NiceGUI may be loaded, before NiceGUI builds anything.
 
-NiceGUI keeps an object with tasks for each page that is loaded: for a minute if no browser connects to it,
-also if the answer leads elsewhere. So no session, no page; and a session has only a few that wait.
+NiceGUI keeps an object with tasks for each loaded page, for a minute if no browser connects to it, even if
+the answer is a redirect. So a page needs a session, and a session may have only a few pages that wait.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ MOST_WAITING: Final = 200
 """Pages of all that no browser has connected to yet; some hundred kilobytes each."""
 
 MOST_WAITING_EACH: Final = 20
-"""Of one session."""
+"""Such pages of one session."""
 
 _RETRY_SECONDS: Final = "5"
 

@@ -1,4 +1,4 @@
-"""The edge of twins learns the keys of customers from the table of documents."""
+"""The edge of twins reads customers' keys from the table of documents."""
 
 from uuid import uuid4
 

@@ -1,4 +1,4 @@
-"""A side without traffic leaves the cores to the other one, until it gets some."""
+"""A side without traffic leaves the cores to the other one until it gets traffic."""
 
 import os
 import signal
@@ -33,7 +33,7 @@ def twins(tmp_path: Path) -> Twins:
 
 @pytest.fixture
 def leaders(twins: Twins) -> Iterator[Mapping[str, int]]:
-    """By side, the first process of its session."""
+    """The session leader of each side."""
     with ExitStack() as stack:
         running = {side.name: supervised(stack, side, {COLLECT: SLEEPER}) for side in twins.sides}
         for supervisor in running.values():

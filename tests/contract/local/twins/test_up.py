@@ -1,4 +1,4 @@
-"""Twins are there for their customers although one of them did not get warm."""
+"""Twins serve their customers even if one of them did not get warm."""
 
 import io
 import socket
@@ -32,11 +32,11 @@ import os, pathlib, sys, time
 pathlib.Path(sys.argv[1]).write_text(str(os.getpid()))
 time.sleep(600)
 """
-"""Says at once that its queries process data."""
+"""Reports at once that its queries process data."""
 
 
 class Ready(QuietHandler, BaseHTTPRequestHandler):
-    """Answers as a service that is ready."""
+    """Answers like a ready service."""
 
     def do_GET(self) -> None:
         self.respond(200, b"{}")
@@ -53,7 +53,7 @@ def twins(tmp_path: Path) -> Twins:
 
 @pytest.fixture
 def supervisors(twins: Twins) -> Iterator[Mapping[str, Supervisor]]:
-    """Of both sides and of the edge; their programs do nothing, and those with traffic are ready."""
+    """Supervisors of both sides and the edge; programs do nothing, and those with traffic are ready."""
     blue = twins.side("blue")
     with ExitStack() as stack:
         for port in (blue.provision_port, blue.collect_port, blue.retry_port, blue.api_port):
@@ -70,7 +70,7 @@ def supervisors(twins: Twins) -> Iterator[Mapping[str, Supervisor]]:
 def test_a_side_whose_warm_up_fails_serves_on_and_is_not_taken_for_warm(
     twins: Twins, supervisors: Mapping[str, Supervisor], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(up, "_wait_for_deployer", lambda _: None)  # it needs the store of both sides
+    monkeypatch.setattr(up, "_wait_for_deployer", lambda _: None)  # needs the store of both sides
     screen, blue = io.StringIO(), twins.side("blue")
     with socket.create_server((HOST, blue.sink_port)):
         ready = start_twins(twins, supervisors, Progress(Console(file=screen, width=80)), 0)
@@ -88,7 +88,7 @@ def test_the_side_without_traffic_leaves_the_cores_to_the_other_one(
     twins: Twins, supervisors: Mapping[str, Supervisor], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(up, "_wait_for_deployer", lambda _: None)
-    with socket.create_server((HOST, twins.side("blue").sink_port)):  # nothing waits for a warm-up
+    with socket.create_server((HOST, twins.side("blue").sink_port)):  # without waiting for a warm-up
         start_twins(twins, supervisors, Progress(Console(file=io.StringIO(), width=80)), 0)
     blue, green = (priority(supervisors[side].leader()) for side in ("blue", "green"))
     assert blue < green

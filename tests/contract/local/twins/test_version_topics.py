@@ -1,4 +1,4 @@
-"""A version with a topic that this checkout does not know gets it from real brokers."""
+"""A version with a topic unknown to this checkout gets it from real brokers."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ EDITS = [
 def test_running_brokers_get_a_topic_that_only_the_version_declares(
     topics: str, brokers: Cluster, tmp_path: Path
 ) -> None:
-    admin = admin_client(topics)  # its futures fail when it goes
+    admin = admin_client(topics)  # its futures fail when the client is deleted
     known = topic_partitions(admin)
     code = code_of(commit_with(EDITS, "A version with one topic more", CHECKOUT), tmp_path)
     try:

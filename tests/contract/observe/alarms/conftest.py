@@ -60,11 +60,11 @@ Start = Callable[..., Any]
 
 @pytest.fixture
 def start(store: Store, secrets: SecretTable) -> Start:
-    """Starts alarms as observe does, with contacts and settings."""
+    """Starts alarms as observe does, with given contacts and settings."""
 
     @contextmanager
     def started(*contacts: Contact, now: Callable[[], int] = wall_clock, **given: Any) -> Iterator[Alarms]:
-        # Receivers are in this process, which may stand still: an answer that is late is a second notice.
+        # Receivers run in this process, which may stall: a late answer causes a second notice.
         fields = {"allow_loopback": True, "alarm_hold_seconds": 0, "alarm_send_seconds": 60} | given
         entries = {document_key(each): Entry(version=1, document=each) for each in contacts}
         catalogue = Catalogue(entries)

@@ -1,4 +1,4 @@
-"""A receiver of alarms on a real socket, which keeps the requests and answers as a test says."""
+"""A receiver of alarms on a real socket, which records requests and answers as a test says."""
 
 import json
 import threading
@@ -10,7 +10,7 @@ from tests.harness.http_server import QuietHandler, http_served
 
 
 class Far:
-    """The requests so far, and the status of responses."""
+    """The requests so far, and the status of its responses."""
 
     def __init__(self) -> None:
         self.status = 204

@@ -1,4 +1,4 @@
-"""A mail server on a real socket with STARTTLS and a login, which keeps what it accepts."""
+"""A mail server on a real socket with STARTTLS and a login, which records what it accepts."""
 
 import datetime
 import email
@@ -20,13 +20,13 @@ PASSWORD: Final = "a password of the mail server"
 
 
 class MailServer:
-    """The accepted messages, what clients tried, and the answers to a message."""
+    """The accepted messages, the clients' attempts, and the answers to messages."""
 
     def __init__(self, folder: Path) -> None:
         self.port = free_port()
         self.certificate = folder / "mail-server.pem"
         self.answers: list[str] = []
-        """For the next messages, in turn; then they are accepted."""
+        """Answers to the next messages, in turn; later ones are accepted."""
 
         self.tried = 0
         self.messages: list[tuple[str, list[str], EmailMessage]] = []
@@ -34,7 +34,7 @@ class MailServer:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Of alarms that are sent through it."""
+        """Settings for alarms that are sent through this server."""
         return {
             "alarm_mail_server": f"127.0.0.1:{self.port}",
             "alarm_mail_from": "hifi@example.com",

@@ -93,7 +93,7 @@ HANGS_SECONDS = 60
 
 
 class HangingStore(Store):
-    """Blocks writes until it is released."""
+    """Blocks writes until the test releases it."""
 
     def __init__(self, table: str, endpoint: str) -> None:
         super().__init__(table, endpoint)
@@ -141,7 +141,7 @@ def test_failed_writes_are_repeated_when_the_store_is_back(
 
 
 class PausingStore(Store):
-    """Calls back once, when the quiet windows were read and not yet handed on."""
+    """Calls back once, after reading the quiet windows and before returning them."""
 
     def __init__(self, table: str, endpoint: str) -> None:
         super().__init__(table, endpoint)
@@ -164,7 +164,7 @@ def test_a_window_that_is_posted_during_the_restore_stays_in_force(
 
     def posted() -> None:
         post.start()
-        # It may have to wait for the restore; where nothing holds it, a second is enough for two requests.
+        # The request may wait for the restore; unblocked, a second is enough for two requests.
         post.join(1.0)
 
     pausing.between = posted

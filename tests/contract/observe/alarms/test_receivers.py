@@ -91,7 +91,7 @@ def test_a_customers_webhook_inside_the_network_is_not_dialled(
 
 
 def test_another_tenants_secret_signs_nothing(receiver: Far, start: Start) -> None:
-    """Documents on the topic may have been checked by another version."""
+    """Another version may have checked the documents on the topic."""
     contact = Contact(name="a", tenant="other", webhook=receiver.url, secret="secret://shop/alarms")
     shop = Contact(name="a", tenant="shop", webhook=receiver.url + "/shop")
     inputs = Inputs(
@@ -123,7 +123,7 @@ def test_a_hanging_receiver_delays_no_other_and_gets_every_notice(receiver: Far,
             eventually(lambda: bool(hanging.requests), 60, "the hanging one was not tried")
             alarms.update(stalled("route"))
             alarms.update(stalled())
-            # A busy machine may send one again, as its limit is short too.
+            # A busy machine may send one again, as its time limit is short too.
             both = {"opened", "resolved"}
             eventually(lambda: {each for each, _ in receiver.notices()} == both, 60, "the other one waits")
             hanging.hang.set()

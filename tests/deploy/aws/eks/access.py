@@ -1,4 +1,4 @@
-"""EKS's access entries and the policies associated with them."""
+"""EKS's access entries and their policies."""
 
 from uuid import uuid4
 
@@ -8,7 +8,7 @@ from tests.deploy.aws.rest import Document
 
 
 class Access:
-    """Who may reach a cluster's Kubernetes API."""
+    """Access entries of a cluster's Kubernetes API."""
 
     def __init__(self, place: Place, parts: Parts) -> None:
         self._place = place

@@ -8,7 +8,7 @@ from tests.deploy.aws.eks.pod_identities import PodIdentities
 from tests.deploy.aws.rest import Document, RefusedError
 
 NAMESPACE = "kube-system"
-# Of Kubernetes 1.35.
+# For Kubernetes 1.35.
 VERSIONS = {
     "aws-ebs-csi-driver": "v1.56.0-eksbuild.1",
     "coredns": "v1.13.2-eksbuild.1",
@@ -19,7 +19,7 @@ VERSIONS = {
 
 
 class Addons:
-    """Add-ons of clusters, ACTIVE as soon as they are asked for, each in one version."""
+    """Add-ons of clusters, each in one version and ACTIVE at once."""
 
     def __init__(self, place: Place, parts: Parts, identities: PodIdentities) -> None:
         self._place = place

@@ -1,4 +1,4 @@
-"""A cluster's Kubernetes API, as far as AWS decides who reaches it and who has rights in it."""
+"""A cluster's Kubernetes API, as far as AWS decides on network access and rights."""
 
 from collections.abc import Collection
 from ipaddress import IPv4Address, IPv4Network
@@ -14,7 +14,7 @@ _PORT = 443
 
 
 class UnreachableError(Exception):
-    """No rule admits the caller: a client would wait until its time is over."""
+    """No rule admits the caller: a client would wait until its timeout."""
 
 
 class UnauthorizedError(Exception):

@@ -13,7 +13,7 @@ AUTHORITY = "bG9jYWw="
 
 
 class Clusters:
-    """Clusters, ACTIVE as soon as they are asked for."""
+    """Clusters, ACTIVE at once."""
 
     def __init__(self, place: Place, parts: Parts) -> None:
         self._place = place
@@ -61,7 +61,7 @@ class Clusters:
         return {"update": self._updates.get((request["updateId"],))}
 
     def delete_cluster(self, request: Document) -> Document:
-        """Refuses while node groups are left, as EKS does; all else goes with the cluster."""
+        """Refuses while node groups exist, as EKS does; everything else is deleted with the cluster."""
         name = request["name"]
         if self._parts.node_groups.of(name):
             raise RefusedError("ResourceInUseException", "Cluster has nodegroups attached", 409)

@@ -1,4 +1,4 @@
-"""Why the nodes of a group would not start: the key of their volumes, or the account's quotas."""
+"""Reasons why a group's nodes would not start: the key of their volumes, or the account's quotas."""
 
 import json
 from typing import Any
@@ -32,7 +32,7 @@ class Launches:
         self._quotas = quotas
 
     def fault(self, node_group: Document) -> str | None:
-        """The reason why the nodes that a group wants now do not start; None if nothing stops them."""
+        """The reason why the nodes that a group now wants do not start; None if nothing stops them."""
         if not node_group["scalingConfig"]["desiredSize"]:
             return None
         return self._fault_of_key(node_group) or self._fault_of_quota(node_group)
@@ -51,7 +51,7 @@ class Launches:
         return {each["KmsKeyId"] for each in volumes if each.get("KmsKeyId")}
 
     def _auto_scaling_may(self, action: str, key: str) -> bool:
-        """Whether the key's policy names the role, which has no policy of its own for the account to lend."""
+        """Whether the key's policy names the role; the account has no role policy to lend it."""
         role = f"arn:aws:iam::{self._place.account}:{_AUTOSCALING_ROLE}"
         policy = kms_backends[self._place.account][self._place.region].describe_key(key).policy
         return any(

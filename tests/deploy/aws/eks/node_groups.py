@@ -1,4 +1,4 @@
-"""EKS's managed node groups, and the Auto Scaling group that EKS makes of each."""
+"""EKS's managed node groups, and the Auto Scaling group that EKS creates for each."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ TEMPLATE_NAMES = {"id": "LaunchTemplateId", "name": "LaunchTemplateName", "versi
 
 
 class NodeGroups:
-    """Node groups, ACTIVE at once if their nodes could start. None does: Auto Scaling groups stay empty."""
+    """Node groups, ACTIVE at once if their nodes could start. None starts: Auto Scaling groups stay empty."""
 
     def __init__(
         self, place: Place, parts: Parts, launches: Launches, autoscaling: Callable[[], Any]
@@ -59,7 +59,7 @@ class NodeGroups:
         return {"nodegroups": [each["nodegroupName"] for each in self._parts.node_groups.of(request["name"])]}
 
     def update_nodegroup_config(self, request: Document) -> Document:
-        """Takes what the Cluster Autoscaler moves: sizes."""
+        """Accepts the sizes that the Cluster Autoscaler sets."""
         sizes = request.get("scalingConfig") or {}
         self._parts.node_groups.get(_key(request))["scalingConfig"].update(sizes)
         return {"update": {"id": str(uuid4()), "status": "Successful", "errors": []}}
@@ -92,7 +92,7 @@ def _key(request: Document) -> tuple[str, str]:
 
 
 def _ownership(request: Document) -> dict[str, str]:
-    """The tags that EKS itself gives."""
+    """The tags that EKS itself sets."""
     cluster = request["name"]
     return {
         "eks:cluster-name": cluster,

@@ -1,4 +1,4 @@
-"""The documents of EKS: clusters, and what belongs to one."""
+"""The documents of EKS: clusters and their parts."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields

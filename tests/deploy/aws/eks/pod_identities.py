@@ -8,14 +8,14 @@ from tests.deploy.aws.rest import Document, RefusedError
 
 
 class PodIdentities:
-    """Which IAM role the pods of a service account have."""
+    """IAM roles that pods get through their service accounts."""
 
     def __init__(self, place: Place, parts: Parts) -> None:
         self._place = place
         self._parts = parts
 
     def create_pod_identity_association(self, request: Document) -> Document:
-        """Refuses a service account twice, as EKS does."""
+        """Refuses a second association of a service account, as EKS does."""
         cluster = request["name"]
         self._parts.clusters.get((cluster,))
         account = _account(request)
@@ -34,7 +34,7 @@ class PodIdentities:
         return {"association": self._parts.pod_identities.add((cluster, name), association)}
 
     def of_addon(self, cluster: str, namespace: str, asked: list[Document]) -> list[str]:
-        """Associate the service accounts of an add-on; gives the ARNs."""
+        """Associate an add-on's service accounts; returns the ARNs."""
         made = [
             self.create_pod_identity_association({**each, "name": cluster, "namespace": namespace})
             for each in asked

@@ -9,7 +9,7 @@ from tests.deploy.aws.rest import Document, RefusedError
 
 
 class Clusters:
-    """Provisioned clusters, ACTIVE as soon as they are asked for."""
+    """Provisioned clusters, ACTIVE at once."""
 
     def __init__(self, place: Place, configurations: Configurations) -> None:
         self._place = place
@@ -19,7 +19,7 @@ class Clusters:
         self._operations = Documents("operation", missing=missing, exists="ConflictException")
 
     def create_cluster(self, request: Document) -> Document:
-        """The older call: as the newer one, of a provisioned cluster."""
+        """The older call: like the newer one, for a provisioned cluster."""
         outer: Document = {name: request.pop(name) for name in ("clusterName", "tags") if name in request}
         return self.create_cluster_v2({**outer, "provisioned": request})
 
@@ -71,7 +71,7 @@ class Clusters:
         return {"bootstrapBrokerStringSaslIam": ",".join(brokers)}
 
     def update_broker_storage(self, request: Document) -> Document:
-        """Change the size of the volumes, as storage autoscaling does behind Terraform's back."""
+        """Change the volumes' size, as storage autoscaling does without Terraform."""
         cluster = self.known.get((request["clusterArn"],))
         size = request["targetBrokerEBSVolumeInfo"][0]["volumeSizeGB"]
         cluster["provisioned"]["brokerNodeGroupInfo"]["storageInfo"]["ebsStorageInfo"]["volumeSize"] = size

@@ -7,17 +7,17 @@ from tests.deploy.aws.rest import Document, RefusedError
 
 
 class Configurations:
-    """Configurations, ACTIVE as soon as they are asked for."""
+    """Configurations, ACTIVE at once."""
 
     def __init__(self, place: Place) -> None:
         self._place = place
-        # MSK answers 400, not 404, for a configuration that is gone: the provider knows it by these words.
+        # MSK answers 400, not 404, for a missing configuration: the provider recognises these words.
         gone = RefusedError("BadRequestException", "Configuration ARN does not exist.")
         self.known = Documents("configuration", missing=gone, exists="ConflictException")
         self._used_by: dict[str, str] = {}
 
     def create_configuration(self, request: Document) -> Document:
-        """Refuses a name twice, as MSK does: a replacement needs another name."""
+        """Refuses an existing name, as MSK does: a replacement needs another name."""
         if any(each["name"] == request["name"] for each in self.known):
             raise RefusedError("ConflictException", f"A configuration named {request['name']} exists", 409)
         arn = self._place.arn("kafka", f"configuration/{request['name']}/{uuid4()}-1")
@@ -57,18 +57,18 @@ class Configurations:
         return {"arn": request["arn"], "state": "DELETING"}
 
     def revision(self, arn: str, number: int) -> Document:
-        """One revision; refuses one that is not there."""
+        """One revision; refuses an unknown one."""
         revisions: list[Document] = self.known.get((arn,))["revisions"]
         if not 1 <= number <= len(revisions):
             raise RefusedError("BadRequestException", f"{arn} has no revision {number}")
         return revisions[number - 1]
 
     def use(self, cluster: str, arn: str) -> None:
-        """Note that a cluster uses a configuration."""
+        """Record that a cluster uses a configuration."""
         self._used_by[cluster] = arn
 
     def release(self, cluster: str) -> None:
-        """Note that a cluster is gone."""
+        """Record that a cluster is gone."""
         self._used_by.pop(cluster, None)
 
 

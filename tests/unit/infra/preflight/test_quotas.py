@@ -1,4 +1,4 @@
-"""The quotas of the account that an environment needs."""
+"""Account quotas that an environment needs."""
 
 import pytest
 

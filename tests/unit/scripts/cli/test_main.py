@@ -1,4 +1,4 @@
-"""Which commands the application knows for which arguments."""
+"""The commands that the application knows, by arguments."""
 
 import pytest
 from typer.main import get_command

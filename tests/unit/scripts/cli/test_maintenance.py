@@ -1,4 +1,4 @@
-"""A maintenance is ended by those who began it, and by nothing that deploys meanwhile."""
+"""A maintenance is ended by the person who began it, and by no deployment meanwhile."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +18,7 @@ PATCH, STACK = "broker patch", "deployment of the side's stack"
 
 @pytest.fixture(autouse=True)
 def side(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A side in AWS, with an observe that is not known."""
+    """A side in AWS with an unknown observe."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "test")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
@@ -50,7 +50,7 @@ def test_a_deployment_that_ends_its_own_leaves_a_persons() -> None:
     assert under_way() == {PATCH}
 
 
-def test_of_several_none_is_ended_without_a_reason() -> None:
+def test_ending_one_of_several_maintenances_needs_its_reason() -> None:
     begin(PATCH, STACK)
     with pytest.raises(OperatorError, match=f"{PATCH}; {STACK}; name one with --reason"):
         maintenance("end")

@@ -1,4 +1,4 @@
-"""The files for Grafana and Prometheus: generated, and with existing metrics only."""
+"""The files for Grafana and Prometheus are up to date and name only existing metrics."""
 
 import json
 import re
@@ -37,7 +37,7 @@ OPERATOR = {"by", "or"}
 
 
 def names() -> set[str]:
-    """Every name of shared/runtime/metrics.py."""
+    """Every metric name in shared/runtime/metrics.py."""
     classes = [each for each in vars(metrics).values() if isinstance(each, type)]
     enums: list[type[StrEnum]] = [each for each in classes if issubclass(each, StrEnum)]
     return {str(name) for enum in enums for name in enum}
@@ -88,7 +88,7 @@ def exposed(registries: Iterable[CollectorRegistry]) -> Iterator[str]:
 
 
 def test_every_chart_asks_for_samples_as_the_processes_expose_them() -> None:
-    """Counters are read as rates and histograms by buckets: their bare names have no samples."""
+    """Counters are read as rates and histograms as buckets: their bare names have no samples."""
     canary = CanaryMeters(DeliveryTracker((), 0), (), lambda: 0)
     deploy = DeployMetrics(lambda: 0)
     processes = (CollectMetrics(), RetryMetrics(), QueryMetrics("test"), canary, TraceMetrics(), deploy)
@@ -129,7 +129,7 @@ ON_NO_CHART = {
     metrics.ProvisionMetric.WAITING,
     metrics.RetryMetric.QUARANTINED,
 }
-"""Not to be watched over time: for /metrics, a page of its own, or an alert."""
+"""Metrics without a chart: for /metrics, a page of their own, or an alert."""
 
 
 def test_every_metric_is_on_a_chart_or_is_left_out_on_purpose() -> None:

@@ -1,4 +1,4 @@
-"""The demo's proof: exactly the missing events are found, in each pipe."""
+"""The demo's proof finds exactly the missing events, in each pipe."""
 
 from scripts.demo.account import EVERYTHING, SAMPLED, TROUBLE, Pending, pipe_result
 from scripts.load.receiver import PathCounts

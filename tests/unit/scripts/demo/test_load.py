@@ -1,4 +1,4 @@
-"""The demo's totals: an event that did not arrive is lost only if the chain has read everything."""
+"""The demo's totals: a missing event is lost only if the chain has read everything."""
 
 import asyncio
 import io
@@ -32,9 +32,9 @@ def totals_of(
     looks: Sequence[tuple[str, int]],
     seconds: float = 60.0,
 ) -> DemoTotals:
-    """Of events that did not arrive and wait nowhere; each look finds records that a node has not read.
+    """Totals of events that neither arrived nor wait; each look finds records that a node has not read.
 
-    The chain is looked at for some seconds, unless it has read everything before.
+    The chain is looked at for some seconds, or until it has read everything.
     """
     left = list(looks)
 
@@ -85,7 +85,7 @@ def test_an_event_that_arrives_while_it_is_searched_for_is_not_lost(
 
 
 async def interrupted_while_it_waits(receiver: Receiver) -> float:
-    """Seconds from Ctrl-C to the end of a load that was acknowledged and of which nothing arrives."""
+    """Seconds from Ctrl-C to the end of a load that was acknowledged but never arrives."""
     stopping, shown, every = asyncio.Event(), list[DemoState](), 0.05
     async with Receiver() as collect:
         source = Telemetry("run")

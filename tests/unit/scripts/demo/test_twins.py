@@ -1,4 +1,4 @@
-"""The demo on two sides ends what it began when it is interrupted."""
+"""An interrupted demo on two sides ends everything that it began."""
 
 import asyncio
 import io
@@ -31,11 +31,11 @@ from shared.runtime.errors import OperatorError
 
 _SOON: float = 60
 _WATCHED_SECONDS = 1.0
-"""Longer than the demo takes to end when nothing holds it up."""
+"""Longer than an unhindered demo takes to end."""
 
 
 class Register:
-    """A register of activities in memory; one that `waits` lets nothing begin."""
+    """A register of activities in memory; with `waits` it lets nothing begin."""
 
     def __init__(self, *, waits: bool) -> None:
         self.waits = waits
@@ -58,7 +58,7 @@ class Register:
 
 
 class Restart:
-    """A broker's restart, which ends when it is let."""
+    """A broker's restart, which ends when the test permits it."""
 
     def __init__(self) -> None:
         self.began, self.goes_on = threading.Event(), threading.Event()
@@ -71,7 +71,7 @@ class Restart:
 
 
 class Load:
-    """A load without events, which ends when the demo is to stop."""
+    """A load without events; it ends when the demo is to stop."""
 
     def __init__(self, *_: object) -> None:
         pass
@@ -89,7 +89,7 @@ class Load:
 
 @pytest.fixture
 def twins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Twins:
-    """Two sides that do not run, in a demo that has come to the patch of the brokers."""
+    """Two sides that do not run, in a demo that has reached the patch of the brokers."""
     found = Twins(root=tmp_path / "twins", port=1)
     found.create()
     for side in found.sides:
@@ -124,7 +124,7 @@ def registered(monkeypatch: pytest.MonkeyPatch, *, waits: bool) -> Register:
 
 
 async def interrupted(twins: Twins, when: threading.Event) -> "asyncio.Task[Any]":
-    """The demo, with Ctrl-C once something has happened."""
+    """Interrupt the demo with Ctrl-C once a condition holds."""
     progress = Progress(Console(file=io.StringIO()))
     demo = asyncio.create_task(run_twins_demo(twins, progress, 1.0))
     assert await asyncio.to_thread(when.wait, _SOON)

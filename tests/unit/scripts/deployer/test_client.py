@@ -1,4 +1,4 @@
-"""`hifi deploy` asks for a commit on local sides, and for the name of a stored version on others."""
+"""`hifi deploy` requests a commit on local sides, and the name of a stored version on others."""
 
 import os
 import signal
@@ -94,7 +94,7 @@ def test_a_stored_version_of_sides_elsewhere_keeps_its_name(
 
 
 class InterruptedClient(DeployerClient):
-    """Ctrl-C comes while it is looked how far the release is."""
+    """Ctrl-C arrives while the client looks at the release."""
 
     def current(self) -> Release | None:
         os.kill(os.getpid(), signal.SIGINT)
@@ -113,7 +113,7 @@ def test_ctrl_c_ends_the_view_of_a_release_as_an_interruption_and_leaves_the_rel
 
 
 def done(store: str, asked: Release) -> Release:
-    """The release as a deployer ends it well."""
+    """A release that a deployer has completed."""
     sides = {"target": "green", "former": "blue", "former_version": "1.0"} if not asked.target else {}
     ended = ReleaseStore(DOCUMENTS_TABLE, store).put(replace(asked, step=Step.DONE, **sides))
     assert ended is not None

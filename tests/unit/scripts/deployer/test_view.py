@@ -76,7 +76,7 @@ def test_a_release_that_goes_back_shows_why_and_no_steps_forward() -> None:
     assert "bake" not in shown
 
 
-def test_its_end_says_what_serves_where() -> None:
+def test_a_releases_end_names_the_serving_version_and_its_side() -> None:
     assert ending(replace(RELEASE, step=Step.DONE), T0 + 90_000) == "done in 1m30s: 2.0 on green"
     undone = replace(UNDONE, back="5 events are lost")
     assert ending(undone, T0 + 90_000) == "undone after 1m30s: 5 events are lost; 1.0 serves on blue"

@@ -1,4 +1,4 @@
-"""Requests that write documents, in parts that the API takes."""
+"""Requests that write documents, in parts that the API accepts."""
 
 from random import Random
 
@@ -29,7 +29,7 @@ def test_no_part_is_larger_than_a_transaction_and_none_is_left_out(keys: list[in
 
 
 def of_one_tenant(shape: list[tuple[int, int]], order: Random) -> list[Wanted]:
-    """Sources with so many keys and pipes each, a destination a pipe, and a pipe of another source."""
+    """Sources with this many keys and pipes each, a destination per pipe, and a pipe of another source."""
     documents: list[Document] = [Pipe(name="p", tenant="acme", source="there", destination="there")]
     for at, (keys, pipes) in enumerate(shape):
         documents.append(source(keys, f"s{at}").document)

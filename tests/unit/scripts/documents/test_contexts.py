@@ -1,4 +1,4 @@
-"""The servers that a user has signed in to."""
+"""The servers to which a user has signed in."""
 
 import stat
 from pathlib import Path

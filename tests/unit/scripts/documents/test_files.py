@@ -1,4 +1,4 @@
-"""Problems of a user's file are reported with line, field and fix."""
+"""Problems in a user's file are reported with line, field and fix."""
 
 import json
 from collections.abc import Iterable

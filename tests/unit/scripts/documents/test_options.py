@@ -1,4 +1,4 @@
-"""Problems of a destination's options are reported with line, field and fix, without secrets."""
+"""Problems in a destination's options are reported with line, field and fix, without secrets."""
 
 from pathlib import Path
 

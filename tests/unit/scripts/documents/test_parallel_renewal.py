@@ -1,4 +1,4 @@
-"""Commands at the same time, over one file of contexts and an issuer that takes each refresh token once."""
+"""Parallel commands share a file of contexts and an issuer that accepts each refresh token once."""
 
 import threading
 import time
@@ -14,13 +14,13 @@ from scripts.local.client.documents import api_at
 from tests.harness.oidc_provider import CLIENT, Grant, OidcProvider
 
 WATCHED_SECONDS = 1.0
-"""In which another command, which should wait, would long have gone on."""
+"""Seconds in which another command would long have gone on if it did not wait."""
 
 SECONDS = 60.0
 
 
 class Issuer(OidcProvider):
-    """Lets a test do something while it is asked for the first time."""
+    """Lets a test act during its first request."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -41,7 +41,7 @@ def issuer() -> Iterator[Issuer]:
 
 @pytest.fixture
 def file(issuer: Issuer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Contexts with one whose token is about to end."""
+    """Contexts with one token that is about to expire."""
     file = tmp_path / "contexts.yaml"
     monkeypatch.setenv("HIFI_CONTEXTS", str(file))
     issuer.grants["first"] = Grant(issuer.person)
@@ -53,7 +53,7 @@ def file(issuer: Issuer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
 
 
 class Beside:
-    """Something that another command does, which has `WATCHED_SECONDS` for it until the issuer answers."""
+    """An action of another command, which has `WATCHED_SECONDS` for it until the issuer answers."""
 
     def __init__(self, work: Callable[[], None]) -> None:
         self._thread = threading.Thread(target=work)

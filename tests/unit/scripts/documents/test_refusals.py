@@ -1,4 +1,4 @@
-"""A refusal of the API is shown at its place in the user's file."""
+"""An API refusal is shown at its place in the user's file."""
 
 from pathlib import Path
 

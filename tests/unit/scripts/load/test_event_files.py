@@ -1,4 +1,4 @@
-"""A user's events are sent as they are in the file."""
+"""A user's events are sent exactly as they are in the file."""
 
 import gzip
 from pathlib import Path

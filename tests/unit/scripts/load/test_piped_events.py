@@ -1,4 +1,4 @@
-"""Events of a pipe are taken as they come, and waited for by nothing else."""
+"""Events from a pipe are taken as they come, and nothing else waits for them."""
 
 import queue
 from collections.abc import Iterator
@@ -14,14 +14,14 @@ EVENT = b'{"specversion":"1.0","id":"%d","source":"s","type":"t"}'
 
 
 class Pipe:
-    """A pipe into which a test writes, and a clock that it moves."""
+    """A pipe into which the test writes, and a clock that it moves."""
 
     def __init__(self) -> None:
         self.now = 0.0
         self._written: queue.Queue[bytes | Exception | None] = queue.Queue()
 
     def write(self, *items: bytes | Exception | None) -> None:
-        """Events, an error in the middle, or None for the end."""
+        """Write events, an error in the middle, or None for the end."""
         for item in items:
             self._written.put(item)
 

@@ -1,4 +1,4 @@
-"""When a load counts as one that keeps hifi's promise."""
+"""When hifi's promise counts as kept under a load."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from shared.contracts.ledger import GOOD_MS
 
 
 @pytest.mark.parametrize("bad", [None, GOOD_MS + 1])
-def test_it_is_kept_once_all_looks_of_a_while_were_good(bad: int | None) -> None:
+def test_the_promise_counts_as_kept_after_a_period_of_good_looks(bad: int | None) -> None:
     now = [0.0]
     watch = PromiseWatch(lambda: now[0])
     assert not watch.kept, "nothing was seen yet"

@@ -1,4 +1,4 @@
-"""Meaning of a response: acknowledged, refused for good, retry, or hopeless."""
+"""Meaning of a response: acknowledged, refused for good, to be retried, or hopeless."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""Requests are due by the clock, whatever the responses are."""
+"""Requests are due by the clock, regardless of responses."""
 
 import pytest
 from hypothesis import given

@@ -51,7 +51,7 @@ def test_the_same_seed_gives_the_same_events() -> None:
     assert Telemetry("run", 3).take(50, NOW) != Telemetry("run", 4).take(50, NOW)
 
 
-def test_all_kinds_occur() -> None:
+def test_telemetry_contains_every_kind_of_event() -> None:
     telemetry = Telemetry("run")
     assert {telemetry.kind_of(name) for name in telemetry.take(POOL, NOW).ids} == {
         HEARTBEAT,

@@ -1,4 +1,4 @@
-"""Which jars and which JDK an archive of classes is for."""
+"""The jars and the JDK to which an archive of classes belongs."""
 
 import os
 from pathlib import Path

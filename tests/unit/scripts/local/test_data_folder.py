@@ -1,4 +1,4 @@
-"""The contents that `hifi up` accepts in a folder for its data."""
+"""The contents that `hifi up` accepts in its data folder."""
 
 from pathlib import Path
 
@@ -41,7 +41,7 @@ def test_a_side_starts_again_in_its_folder_also_without_its_description(tmp_path
     check_side_folder(side)
     (tmp_path / "brokers").mkdir()
     (tmp_path / "brokers" / "cluster.id").write_text("id")
-    side.description.unlink()  # as `hifi doctor` advises if it cannot be read
+    side.description.unlink()  # as `hifi doctor` advises for an unreadable one
     check_side_folder(side)
 
 
@@ -50,7 +50,7 @@ def test_twins_start_again_in_their_folder_also_without_their_description(tmp_pa
     twins.create()
     LocalTraffic(twins).prepare()
     for side in twins.sides:
-        side.logs.mkdir(parents=True)  # of a start that was broken off
+        side.logs.mkdir(parents=True)  # left by an interrupted start
         check_side_folder(side)
     twins.description.unlink()
     check_folder(twins)

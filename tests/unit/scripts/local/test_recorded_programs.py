@@ -1,4 +1,4 @@
-"""Programs that run without a supervisor while archives of classes are recorded."""
+"""Programs run without a supervisor while archives of classes are recorded."""
 
 import sys
 import time
@@ -41,12 +41,13 @@ def test_a_program_that_ends_by_itself_ends_the_wait_with_its_last_words(tmp_pat
         until(lambda: False, "a broker", started)
 
 
-def test_a_program_is_given_the_time_to_write_as_it_ends(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seconds", [0.2, pytest.param(0.5, marks=pytest.mark.proof)])
+def test_a_program_is_given_the_time_to_write_as_it_ends(tmp_path: Path, seconds: float) -> None:
     side, written = _side(tmp_path), tmp_path / "archive"
     code = (
         "import pathlib, signal, sys, time\n"
         "def end(*_):\n"
-        f"    time.sleep(0.2); pathlib.Path({str(written)!r}).touch(); sys.exit()\n"
+        f"    time.sleep({seconds}); pathlib.Path({str(written)!r}).touch(); sys.exit()\n"
         "signal.signal(signal.SIGTERM, end)\n"
         "print('up', flush=True)\n"
         "time.sleep(600)\n"

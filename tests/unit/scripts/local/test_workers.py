@@ -1,4 +1,4 @@
-"""The refusals of `hifi scale`, and the executors that count."""
+"""The refusals of `hifi scale`, and the executors that it counts."""
 
 import fcntl
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ _QUIET = Progress(Console(file=StringIO()))
 
 
 def _registered(action: Action, reason: str) -> AbstractContextManager[None]:
-    """Of what is refused before."""
+    """Fail: the command must be refused before it registers."""
     raise AssertionError(f"{action} was registered: {reason}")
 
 

@@ -1,4 +1,4 @@
-"""The scripts of a release, with stubs for AWS and the cluster: their calls, in their order."""
+"""The scripts of a release, with stubs for AWS and the cluster: their calls in order."""
 
 import json
 import os
@@ -15,7 +15,7 @@ echo "$*" >> "$CALLS"
 
 
 class Release:
-    """A checkout with stubs as programs, which note how they are called; AWS answers nothing."""
+    """A checkout with stubs for programs, which record their calls; AWS answers nothing."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -25,14 +25,14 @@ class Release:
         self.program(".venv/bin/python", STUB)
 
     def program(self, name: str, text: str) -> None:
-        """Put a program into the checkout, in place of what is there."""
+        """Replace a program in the checkout."""
         path = self._folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         path.chmod(0o755)
 
     def run(self, script: str, argument: str, **variables: str) -> tuple[int, list[str]]:
-        """Exit status of a script, and the calls of its programs."""
+        """Run a script; returns its exit status and its programs' calls."""
         calls, path = self._folder / "calls", f"{self._folder / 'bin'}:{os.environ['PATH']}"
         own = {"PATH": path, "PREFIX": "hifi-test", "CALLS": str(calls)}
         command = [str(self._folder / "scripts" / "release" / script), argument]
@@ -60,7 +60,7 @@ IMAGES = {"SERVICE_IMAGE": "service", "SPARK_IMAGE": "spark", "VERSIONS": "bucke
 
 
 def brokers(side: str) -> str:
-    """As every run names them, in whatever order AWS answers."""
+    """The brokers as every run names them, in whatever order AWS answers."""
     return ",".join(f"b-{number}.hifi-test-{side}:9098" for number in (1, 2, 10))
 
 
@@ -135,7 +135,7 @@ BEGIN, END = f"maintenance begin --for 3h {REASON}", f"maintenance end {REASON}"
 
 
 def of_a_side(release: Release, *, parked: bool, deployed: bool = True) -> tuple[int, list[str]]:
-    """Exit status, and what was done to green in its order."""
+    """Exit status, and the actions on green in order."""
     known = json.dumps({"sides": [{"side": "green", "parked": parked}]})
     asked = f"[[ $* != *sides* ]] || {{ echo '{known}'; exit; }}\n"
     release.program(".venv/bin/python", f'#!/bin/bash\n{asked}echo "$HIFI_SIDE" "$*" >> "$CALLS"\n')

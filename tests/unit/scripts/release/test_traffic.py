@@ -1,4 +1,4 @@
-"""Moving traffic: records and parameter change together or not at all."""
+"""Traffic moves change records and parameter together or not at all."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -27,7 +27,7 @@ SETTINGS = TrafficSettings(
 
 @pytest.fixture
 def empty(monkeypatch: pytest.MonkeyPatch) -> Iterator[Traffic]:
-    """An environment with its foundation deployed, and nothing else."""
+    """An environment with only its foundation deployed."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "test")
     with mock_aws():

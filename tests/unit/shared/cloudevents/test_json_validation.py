@@ -1,4 +1,4 @@
-"""Limits of JSON texts: exact, and in time that follows their length."""
+"""Limits of JSON texts are exact, and their checks take time proportional to the length."""
 
 import json
 import time
@@ -13,7 +13,7 @@ from shared.contracts.limits import MAX_DEPTH, MAX_EVENT_BYTES, MAX_NUMBER_CHARA
 from tests.strategies import json_texts
 
 AT_MOST_TIMES = 12
-"""How much longer the checks of the costliest text may take than those of a harmless one of the same size."""
+"""Bound on the costliest text's check time, in multiples of that of a harmless text of the same size."""
 
 
 def nested(depth: int, inner: str) -> str:
@@ -21,7 +21,7 @@ def nested(depth: int, inner: str) -> str:
 
 
 def measured_depth(value: object) -> int:
-    """The definition: levels of lists and objects."""
+    """The definition of depth: levels of lists and objects."""
     deepest, level = 0, [value]
     while level := [each for each in level if isinstance(each, list | dict)]:
         deepest += 1

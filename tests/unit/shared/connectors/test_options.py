@@ -1,4 +1,4 @@
-"""Options of connectors: what is refused, and what is said of them. Pure."""
+"""Refusals of connector options, and their descriptions. Pure."""
 
 from typing import Any
 

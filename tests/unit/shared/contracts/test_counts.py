@@ -1,4 +1,4 @@
-"""Counts, and which of them break a promise."""
+"""Counts, and those among them that break a promise."""
 
 import msgspec
 import pytest

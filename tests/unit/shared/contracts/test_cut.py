@@ -1,4 +1,4 @@
-"""A figure of a promise never shows more than was kept."""
+"""A promise's figure never shows more than was kept."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Documents as the topic holds them, and contradictions between those of a catalogue."""
+"""Documents as stored on the topic, and contradictions within a catalogue."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""Only public unicast addresses may be dialled, however others are written."""
+"""Only public unicast addresses may be dialled, however an address is written."""
 
 from collections.abc import Callable
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
@@ -122,7 +122,7 @@ def _part(value: int, base: str) -> str:
 def test_every_spelling_of_an_ipv4_address_is_understood(
     address: IPv4Address, parts: int, bases: list[str]
 ) -> None:
-    """One to four parts, the last of which holds all the bytes that are left: inet_aton(3)."""
+    """One to four parts; the last one holds all remaining bytes: inet_aton(3)."""
     octets = address.packed
     values = [*octets[: parts - 1], int.from_bytes(octets[parts - 1 :])]
     spelled = ".".join(_part(value, base) for value, base in zip(values, bases, strict=False))

@@ -1,4 +1,4 @@
-"""Counts of a field add exactly in any order, and numbers are kept within the stated error."""
+"""A field's counts add exactly in any order, and numbers keep the stated precision."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ _numbers = st.dictionaries(st.integers(-1_410, 1_410), st.integers(1, 9), max_si
 
 @st.composite
 def counts(draw: st.DrawFn) -> FieldCounts:
-    """Counts that a range of events may hold; some with more texts than are kept."""
+    """Counts that a range of events may hold; some have more texts than are kept."""
     kept, other = kept_texts(draw(_texts))
     events = draw(st.integers(0, 1_000))
     return FieldCounts(

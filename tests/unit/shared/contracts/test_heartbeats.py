@@ -1,4 +1,4 @@
-"""The configuration in use, by heartbeats."""
+"""The configuration in use, according to heartbeats."""
 
 from shared.contracts.documents import KINDS
 from shared.contracts.heartbeats import CONFIGURED, NODES, Heartbeat, decode, encode, lacking, usage

@@ -1,4 +1,4 @@
-"""Ledger records come back as they were written, and a range read again has the same key."""
+"""Ledger records are read back as written, and a range that is read again has the same key."""
 
 import msgspec
 import numpy as np

@@ -1,4 +1,4 @@
-"""The messages of a live tail: read as they were written, however they come in."""
+"""Live tail messages are read as written, in whatever pieces they arrive."""
 
 import json
 from typing import Any

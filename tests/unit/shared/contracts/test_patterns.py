@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shared.contracts.comparing_steps import PLAIN_A_COMPARISON
 from shared.contracts.matchers import MAX_STARS, MAX_WILDCARD_CHARACTERS
-from shared.contracts.matching_steps import PLAIN_A_COMPARISON
 from shared.contracts.patterns import (
     MAX_ALTERNATIVES,
     MAX_CONDITIONS,
@@ -108,7 +108,7 @@ def test_a_pattern_that_would_explode_is_refused() -> None:
 
 
 def test_a_pattern_whose_conditions_are_repeated_too_often_is_refused() -> None:
-    """The alternatives of one `$or` each repeat the fields beside it: a short text becomes very large."""
+    """Each alternative of an `$or` repeats the fields beside it: a short text becomes very large."""
     fields: dict[str, Any] = {f"a{i}": [1] for i in range(MAX_CONDITIONS // 100)}
     branches = [{"b": [i]} for i in range(100)]
     assert len(compile_pattern({"data": fields | {"$or": branches[:90]}})) == 90
@@ -119,12 +119,28 @@ def test_a_pattern_whose_conditions_are_repeated_too_often_is_refused() -> None:
 @given(patterns())
 def test_comparisons_of_a_pattern_are_the_operands_of_all_its_alternatives(pattern: dict[str, Any]) -> None:
     conditions = [each for alternative in compile_pattern(pattern) for each in alternative]
-    assert comparisons(pattern) == sum(_operands(each) for found in conditions for each in found.matchers)
+    operands = sum(_operands(each) for found in conditions for each in found.matchers)
+    assert comparisons(pattern) == operands + _objects(pattern) // 10
 
 
 def _operands(matcher: Matcher) -> int:
     plain = matcher.op == "equals" and not matcher.negate
     return -(-len(matcher.values) // PLAIN_A_COMPARISON) if plain else max(1, len(matcher.values))
+
+
+def _objects(pattern: dict[str, Any]) -> int:
+    """Number of objects on the way to fields, without the branches of an `$or`."""
+    branches = sum(map(_objects, pattern.get("$or", ())))
+    inner = [value for name, value in pattern.items() if name != "$or" and isinstance(value, dict)]
+    return branches + len(inner) + sum(map(_objects, inner))
+
+
+@pytest.mark.parametrize(("levels", "count"), [(1, 1), (9, 1), (10, 2), (101, 11)])
+def test_ten_objects_on_the_way_to_fields_are_one_comparison(levels: int, count: int) -> None:
+    pattern: Any = [1]
+    for _ in range(levels):
+        pattern = {"a": pattern}
+    assert comparisons({"data": pattern}) == count
 
 
 @pytest.mark.parametrize(("values", "count"), [(1, 1), (10, 1), (11, 2), (10_000, 1_000)])

@@ -1,4 +1,4 @@
-"""A request fits what is under way, or is refused with what fits instead."""
+"""A request fits the present release, or is refused with a hint at a fitting one."""
 
 import pytest
 from msgspec.structs import replace
@@ -47,7 +47,7 @@ def test_a_rollback_turns_the_sides_of_the_last_deploy_around() -> None:
 
 @pytest.mark.parametrize("kind", [Kind.DEPLOY, Kind.ROLLBACK])
 def test_a_request_that_changed_nothing_does_not_stand_in_the_way_of_a_rollback(kind: Kind) -> None:
-    """As a version that is not there, or a rollback to a side that was closed at that moment."""
+    """For example a version that does not exist, or a rollback to a side that was closed at that moment."""
     refused = replace(
         ask(DONE, kind, "9.9"), step=Step.UNDONE, target="", former="", back="there is no version 9.9"
     )
@@ -56,14 +56,14 @@ def test_a_request_that_changed_nothing_does_not_stand_in_the_way_of_a_rollback(
     assert (found.former, found.former_version, found.snapshot) == ("green", "2.0", DONE.snapshot)
 
 
-def test_one_that_changed_something_is_not_passed_over() -> None:
+def test_a_rollback_does_not_skip_an_undone_release_that_changed_something() -> None:
     undone = replace(DONE, step=Step.UNDONE, reached=Step.WATCH, number=4)
     with pytest.raises(RequestRefusedError, match="nothing to roll back"):
         requested(undone, Request(kind=Kind.ROLLBACK, by="ben"), 77, DONE)
 
 
 def test_a_rollback_that_an_operator_ended_by_hand_is_not_begun_again() -> None:
-    """Nothing says which side serves."""
+    """Nothing records which side serves."""
     started = Passed(step=Step.START, since_ms=1, until_ms=2)
     by_hand = replace(ask(DONE, Kind.ROLLBACK), step=Step.UNDONE, reached=Step.START, log=[started])
     with pytest.raises(RequestRefusedError, match="nothing to roll back"):

@@ -1,4 +1,4 @@
-"""Which records a replay marks is said by offsets alone."""
+"""Offsets alone decide which records a replay marks."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,7 +24,7 @@ def test_the_same_records_are_the_same_replay_and_others_another(
 
 
 @given(_OFFSETS, _OFFSETS)
-def test_it_is_over_once_every_partition_is_passed(
+def test_a_replay_is_over_once_every_partition_is_past_its_range(
     before: dict[str, dict[str, int]], reached: dict[str, dict[str, int]]
 ) -> None:
     found = replay_of({}, before)

@@ -1,4 +1,4 @@
-"""The requests that a rollout takes, and the nodes' view of its pipe."""
+"""The requests that a rollout accepts, and the nodes' view of its pipe."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The status of a side in one word."""
+"""A side's status in one word."""
 
 import pytest
 

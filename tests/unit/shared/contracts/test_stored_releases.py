@@ -1,4 +1,4 @@
-"""Releases that an earlier version stored are read, with what it did not know yet left out."""
+"""Releases stored by an earlier version can be read, although they lack later fields."""
 
 import msgspec
 
@@ -14,7 +14,7 @@ STORED = b"""{
     "waits": [], "waits_since_ms": 0, "said": "", "log": [], "verdicts": [], "term": 1,
     "owner": "deploy-1", "revision": 20
 }"""
-"""As of the version before `leftovers`."""
+"""Written by the version before `leftovers`."""
 
 
 def test_a_release_of_an_earlier_version_is_gone_on_with() -> None:

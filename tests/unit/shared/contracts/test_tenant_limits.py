@@ -1,4 +1,4 @@
-"""A tenant's documents are limited in number and size, and whoever is above a limit can still give back."""
+"""A tenant's documents are limited in number and size; above a limit a tenant can still delete."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -73,7 +73,7 @@ def test_one_more_contact_than_each_alarm_may_go_to_is_refused(before: int) -> N
 
 
 def hooks(*names: str) -> list[Document]:
-    """A destination with these secrets in its headers, and another with the first of them."""
+    """A destination with these secrets in its headers, and another with only the first of them."""
     headers = {f"X-{at}": f"secret://t/{name}" for at, name in enumerate(names)}
     options = {"url": "https://example.com", "headers": headers}
     first = {"auth": {"type": "bearer", "token": f"secret://t/{names[0]}"}}
@@ -155,7 +155,7 @@ def test_ten_thousand_pipes_of_one_tenant_fit() -> None:
 
 
 def copies(count: int, source: str = "s", **match: list[object]) -> list[Document]:
-    """Pipes that each take the same events."""
+    """Pipes that all take the same events."""
     return [
         Pipe(name=f"{source}-{match}-{at}", tenant="t", source=source, destination=f"d{at}", match=match)
         for at in range(count)

@@ -34,7 +34,7 @@ def test_an_event_that_waits_on_a_parked_side_is_kept_as_long_as_a_dead_letter()
 
 
 def test_committed_offsets_outlast_the_records_before_them() -> None:
-    segment = timedelta(days=7)  # Kafka deletes whole ones
+    segment = timedelta(days=7)  # Kafka deletes whole segments
     for group in CHAIN_GROUPS:
         for spec in topic_specs(1):
             if spec.name in INPUTS[group] and spec.retention is not None:

@@ -1,4 +1,4 @@
-"""Watches of a pipe: what may be named, and what is refused with its place and the fix."""
+"""Watches of a pipe: permitted fields, and refusals with place and fix."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A small YAML text cannot become a large document, and a deep one is refused by its limit."""
+"""A small YAML text cannot become a large document, and a deep one is refused with its limit."""
 
 import time
 import tracemalloc
@@ -10,13 +10,13 @@ from shared.contracts.yaml_bounds import YamlError
 from shared.documents.yaml_loader import sections
 
 SECONDS = 20.0
-"""Of CPU; one that expands takes minutes."""
+"""Seconds of CPU time; a text that expands takes minutes."""
 
 MEBIBYTE = 1024 * 1024
 
 
 def laughs(levels: int, first: str, again: str = "[{}]") -> str:
-    """Lines of which each repeats the one before ten times."""
+    """Lines that each repeat the one before ten times."""
     lines = [f"a0: &a0 {first}"]
     for level in range(1, levels):
         repeated = again.format(", ".join([f"*a{level - 1}"] * 10))

@@ -1,4 +1,4 @@
-"""Positions of a search, as cursors carry them."""
+"""Positions of a search, as stored in cursors."""
 
 import pytest
 from hypothesis import given

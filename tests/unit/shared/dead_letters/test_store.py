@@ -1,4 +1,4 @@
-"""Which letters count as replayed, whatever the clock says. The readers are played."""
+"""Which letters count as replayed, regardless of the clock. The readers are simulated."""
 
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
@@ -16,11 +16,11 @@ from shared.kafka.offset_range_reader import OffsetRange
 
 NOW: Final = 1_800_000_000_000
 LETTERS: Final = (1 << 14) + 1
-"""One block of letters, which are forgotten together, and one more."""
+"""One block of letters, which are forgotten together, plus one."""
 
 
 class Reader:
-    """All letters are there, and were written now."""
+    """A reader that has all letters, written just now."""
 
     def __init__(self, *_: object, **__: object) -> None:
         pass

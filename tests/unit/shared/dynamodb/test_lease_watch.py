@@ -1,4 +1,4 @@
-"""Whether a lease's holder is alive, as others see it."""
+"""Whether a lease's holder is alive, from other processes' point of view."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ SECONDS = 25.0
 
 
 class Lease:
-    """Its beat by the time that has passed, and the time."""
+    """A lease with a scripted beat on the test's clock."""
 
     def __init__(self, beat: Callable[[float], Beat | None]) -> None:
         self.now, self._beat = 0.0, beat

@@ -1,4 +1,4 @@
-"""A page of documents ends by their bytes as well as by their number, and holds no more than it gives."""
+"""A page of documents is bounded in bytes and in number, and holds no more than it returns."""
 
 import tracemalloc
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ KEY = DocumentKey("pipe", "p")
 
 
 class Rows:
-    """A client of a table that makes the rows of one document's history, newest first, as they are read."""
+    """A table's client that makes the rows of one document's history, newest first, as they are read."""
 
     def __init__(self, *documents: Document) -> None:
         self._specs = [msgspec.json.encode(each) for each in documents]

@@ -1,4 +1,4 @@
-"""A lease is kept while its holder works, but not by one that hangs."""
+"""A lease is kept while its holder works, but not while the holder hangs."""
 
 import threading
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from shared.dynamodb.renewed_lease import RenewedLease
 
 
 class Held:
-    """A lease that answers what a test says."""
+    """A lease with scripted answers."""
 
     def __init__(self) -> None:
         self.answer, self.beats, self.released = True, 0, 0
@@ -31,7 +31,7 @@ class Held:
 
 
 class World:
-    """A renewed lease, the one below it, its clock, and what is kept alive with it."""
+    """A renewed lease, the one below it, its clock, and the work that it keeps alive."""
 
     def __init__(self, renew_seconds: float = 5.0) -> None:
         self.below, self.now, self.also = Held(), 0.0, 0

@@ -1,4 +1,4 @@
-"""A background reader runs until it is stopped, whatever its consumers do. No broker answers here."""
+"""A background reader runs until it is stopped, whatever its consumers do. There is no broker here."""
 
 import threading
 from collections.abc import Iterator

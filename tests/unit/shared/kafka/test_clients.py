@@ -1,4 +1,4 @@
-"""Kafka clients log through their process's logger: librdkafka's own lines on stderr are not JSON."""
+"""Kafka clients log through the process's logger: librdkafka's own lines on stderr are not JSON."""
 
 import ast
 from collections.abc import Iterator
@@ -6,13 +6,13 @@ from pathlib import Path
 
 _CLIENTS = {"AdminClient", "Consumer", "Producer"}
 _SILENT = Path("shared/kafka/admin.py")
-"""Its log level is 0: whoever waits for brokers gets an error with the cause."""
+"""Its log level is 0: its callers get an error with the cause."""
 
 
 def _unlogged(source: str) -> Iterator[int]:
-    """Lines that make a client without a logger."""
+    """Lines that create a client without a logger."""
     if not any(each in source for each in _CLIENTS):
-        return  # without being parsed, which takes milliseconds
+        return  # without parsing it, which takes milliseconds
     for node in ast.walk(ast.parse(source)):
         if (
             isinstance(node, ast.Call)

@@ -1,4 +1,4 @@
-"""Ends of topics while the brokers move leaders, and lags of a chain while its records move on."""
+"""Ends of topics while leaders move, and lags of a chain while its records move on."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -20,7 +20,7 @@ from shared.kafka.progress_group import group_name
 
 
 class Moving:
-    """An admin client with given answers, of brokers with one topic of one partition."""
+    """An admin client with scripted answers, for one topic with one partition."""
 
     def __init__(self, *errors: int) -> None:
         self._errors = list(errors)
@@ -52,7 +52,7 @@ def test_any_other_error_is_raised_at_once() -> None:
 
 
 OFFSET: Final = 10
-"""Every topic has so many records, and every group has committed them."""
+"""Every topic has this many records, and every group has committed them."""
 
 HOPS: Final = {
     Topic.COLLECTED: (Topic.EVENTS,),
@@ -62,17 +62,17 @@ HOPS: Final = {
     Topic.RETRY_IN_5M: (Topic.RETRY_OUT,),
     Topic.RETRY_OUT: (Topic.OUTBOUND_SLOW, Topic.RETRY_IN_5M),
 }
-"""Where a record may be written on to from each topic, as long as it is not delivered."""
+"""Topics to which an undelivered record may move from each topic."""
 
 
 class OnItsWay:
-    """An admin client of brokers with one record, which may move on whenever they are asked for something.
+    """An admin client for brokers with one record, which may move on at every request.
 
     A node writes a record on before it commits that it has read it.
     """
 
     def __init__(self, hops: Sequence[int]) -> None:
-        """At each request the record moves on so many times."""
+        """`hops`: moves of the record at each request."""
         self._hops = list(hops)
         self.at, self._moves = Topic.COLLECTED, 0
         self.firsts = dict.fromkeys(Topic, 0)
@@ -85,7 +85,7 @@ class OnItsWay:
         return SimpleNamespace(topics={topic: SimpleNamespace(partitions={0: None}) for topic in Topic})
 
     def list_offsets(self, asked: dict[Any, Any], request_timeout: float) -> Any:
-        """Each partition's leader is asked for itself."""
+        """Return the first or last offsets; each partition is requested by itself."""
         assert request_timeout
 
         def offset(topic: Topic, which: object) -> Any:
@@ -139,7 +139,7 @@ def test_what_a_group_that_has_committed_nothing_has_before_it_is_known_though_i
 
 
 class MovingCoordinator(OnItsWay):
-    """Brokers that do not know yet which of them keeps the groups' offsets."""
+    """Brokers that do not know yet which of them holds the groups' offsets."""
 
     def _group(self, group: str) -> Any:
         raise KafkaException(KafkaError(KafkaError.COORDINATOR_NOT_AVAILABLE))

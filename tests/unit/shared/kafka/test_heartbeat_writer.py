@@ -1,4 +1,4 @@
-"""Heartbeats go on whatever becomes of a client."""
+"""Heartbeats continue, whatever happens to a client."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from shared.kafka.heartbeat_writer import EVERY_SECONDS, HeartbeatWriter
 
 
 class Client:
-    """Keeps what is written, unless it refuses everything."""
+    """Keeps written records, unless it refuses everything."""
 
     def __init__(self, refusal: Exception | None = None) -> None:
         self.refusal, self.configs = refusal, list[int]()
@@ -25,7 +25,7 @@ class Client:
 
 
 def written(*clients: Client) -> tuple[HeartbeatWriter, list[float]]:
-    """A writer that gets these clients, one after the other, and the time that it reads."""
+    """A writer that uses these clients one after the other, and its clock."""
     waiting, now = iter(clients), [0.0]
 
     def client(_config: dict[str, Any]) -> Any:

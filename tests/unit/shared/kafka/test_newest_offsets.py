@@ -1,4 +1,4 @@
-"""Where the newest record of each key is, also of one that was deleted."""
+"""The offset of each key's newest record, also of a deleted one."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Ranges of offsets, of brokers that refuse. The consumer is played."""
+"""Offset ranges from brokers that refuse. The consumer is simulated."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -13,7 +13,7 @@ SPANS: Final = [OffsetRange("dead_letter", partition, 3, 9) for partition in ran
 
 
 class Refused(TopicPartition):
-    """A partition whose leader does not answer for it."""
+    """A partition for which the leader does not answer."""
 
     error = KafkaError(KafkaError.NOT_LEADER_FOR_PARTITION)
 
@@ -28,7 +28,7 @@ class Answers:
         return self.found
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Do nothing."""
 
 
 @pytest.fixture

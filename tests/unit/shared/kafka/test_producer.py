@@ -1,4 +1,4 @@
-"""The producer with callers that await their reports, against a simulated client."""
+"""The producer with callers that await delivery reports, on a simulated client."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""The end of a topic is asked for over a client that is kept for months. It is played here."""
+"""A long-lived client reads the end of a topic. It is simulated here."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Samples and ramps: by the clock, and never closing again."""
+"""Samples and ramps follow the clock and never close again."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""An issuer's keys in memory: which are known, when they are read again, and what an absent issuer stops."""
+"""An issuer's keys in memory: known keys, new readings, and the effects of an absent issuer."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from tests.harness.waiting import eventually
 
 
 class Issuer:
-    """Publishes keys; counts reads. Its clock is the test's."""
+    """Publishes keys and counts reads, on the test's clock."""
 
     def __init__(self) -> None:
         self.keys = [new_key(), new_key()]

@@ -1,4 +1,4 @@
-"""Whom clients of HTTP trust."""
+"""The authorities that HTTP clients trust."""
 
 import ssl
 

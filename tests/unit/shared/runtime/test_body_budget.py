@@ -1,4 +1,4 @@
-"""Requests share one budget; the one that has been incomplete for longest gives way, for good."""
+"""Requests share one budget; the oldest incomplete one gives way, for good."""
 
 from contextlib import AbstractContextManager
 
@@ -14,7 +14,7 @@ class UsedUpError(Exception):
 
 
 def answer_in(budget: BodyBudget, ended: list[str]) -> AbstractContextManager[Reservation]:
-    """A reservation of an answer that waits for its client."""
+    """Reserve an answer that waits for its client."""
     return budget.reserved(lambda: ended.append("answer"), is_answer=True)
 
 

@@ -1,4 +1,4 @@
-"""Permits of all tenants together, and of one."""
+"""Permits of all tenants together, and of one tenant."""
 
 from contextlib import ExitStack
 
@@ -8,7 +8,7 @@ from shared.runtime.concurrency_limit import TenantConcurrencyLimit
 
 
 class FullError(Exception):
-    """No permit for anybody."""
+    """No permit for any tenant."""
 
 
 class TenantFullError(Exception):

@@ -1,4 +1,4 @@
-"""Addresses are kept for a while, and look-ups of a name that wait are merged within a tenant alone."""
+"""Addresses are cached for a while; waiting look-ups of a name are merged within a tenant only."""
 
 import asyncio
 import socket
@@ -57,7 +57,7 @@ def test_no_addresses_and_very_many_are_not_kept_in_place_of_those_from_before(m
 
 
 class Names(AbstractResolver):
-    """A name server that answers when it is let, and knows for whom it was asked."""
+    """A name server that answers when permitted, and records for whom it was asked."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -81,7 +81,7 @@ Asks = Callable[[str], "asyncio.Task[list[ResolveResult]]"]
 
 
 def with_names(check: Callable[[Names, Asks], Awaitable[None]]) -> None:
-    """Run a check with a name server and a way to ask for NAME as a tenant, all at one moment."""
+    """Run a check with a name server and a function that resolves NAME for a tenant, all at one moment."""
 
     async def run() -> None:
         names = Names()

@@ -1,4 +1,4 @@
-"""Names that no name server answers for hold up no other tenant's look-ups."""
+"""Names without an answer from any name server delay no other tenant's look-ups."""
 
 import asyncio
 import socket
@@ -19,7 +19,7 @@ WAIT_SECONDS = 60
 
 @pytest.fixture
 def silent(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
-    """While this is not set, look-ups below `dead.example` do not end; other names are this machine's."""
+    """Until it is set, look-ups below `dead.example` do not end; other names resolve to this machine."""
     answered = threading.Event()
 
     def look_up(host: str, port: int, **_: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Tenants that want everything leave some to the others."""
+"""Tenants that want everything leave a share to the others."""
 
 import asyncio
 from collections import Counter
@@ -13,7 +13,7 @@ PLACES = 12
 
 
 class Tenants:
-    """Those that hold places, and the tasks in which they wait."""
+    """Tenants with places, and the tasks in which tenants wait."""
 
     def __init__(self) -> None:
         self.shares = FairShare(PLACES)
@@ -53,7 +53,7 @@ def test_each_further_tenant_finds_as_many_as_those_before_it_hold_at_last() -> 
         assert tenants.held == {"a": 6}
         await tenants.want("b", 100)
         assert tenants.held == {"a": 6, "b": 3}
-        await tenants.leave("a", 3)  # of which the free ones are more than they hold
+        await tenants.leave("a", 3)  # more of them are free than they hold
         assert tenants.held == {"a": 4, "b": 4}
 
     asyncio.run(run())

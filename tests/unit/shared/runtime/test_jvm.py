@@ -1,4 +1,4 @@
-"""Flags by which JVMs record and map archives of classes."""
+"""JVM flags that record and map class archives."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""How a client reaches the brokers: plain on one machine, by the process's AWS role in a cloud."""
+"""A client's access to the brokers: plain on one machine, by the process's AWS role in a cloud."""
 
 import base64
 import time
@@ -65,7 +65,7 @@ def test_every_client_and_sparks_source_read_in_the_zone_that_the_process_knows(
     monkeypatch.setenv("HIFI_CLIENT_RACK", "euw1-az2")
     assert reader_config(_MSK, "test")["client.rack"] == "euw1-az2"
     assert member_config(_MSK, "test", "retry")["client.rack"] == "euw1-az2"
-    # Each executor takes its own, not that of the driver.
+    # Each executor uses its own zone, not the driver's.
     found = spark_source_options(_MSK)
     assert found["kafka.client.rack"] == "${env:HIFI_CLIENT_RACK}"
     assert found.items() >= spark_options(_MSK).items()

@@ -1,4 +1,4 @@
-"""Only names that no stranger can own are answered."""
+"""Only names that no stranger can own are resolved."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A process leaves the cores to others, and comes back."""
+"""A process yields the cores to others, and takes them back."""
 
 import os
 import subprocess

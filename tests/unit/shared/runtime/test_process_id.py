@@ -1,4 +1,4 @@
-"""A process is recognised later, and no other one is taken for it."""
+"""A process is recognised later, and never confused with another one."""
 
 import subprocess
 import sys
@@ -15,7 +15,7 @@ from shared.runtime.process_id import ProcessId, own_process_id, process_id, pro
 
 @dataclass
 class ClockStep:
-    """Seconds by which the system's clock was set forward: /proc/stat then has another time of the start."""
+    """Seconds by which the system's clock was set forward: /proc/stat then has another start time."""
 
     monkeypatch: pytest.MonkeyPatch
     started: float
@@ -50,7 +50,7 @@ def test_a_process_is_the_same_after_a_step_of_the_clock(
     assert found.pid == other.pid
 
 
-def test_it_is_the_same_when_it_was_read_from_a_file(
+def test_a_process_is_recognised_by_its_id_from_a_file(
     other: "subprocess.Popen[bytes]", tmp_path: Path
 ) -> None:
     (tmp_path / "who").write_bytes(msgspec.json.encode(process_id(other.pid)))

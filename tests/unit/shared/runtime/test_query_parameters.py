@@ -1,4 +1,4 @@
-"""A request's query parameters are taken as they are described, or refused by name."""
+"""A request's query parameters are accepted as described, or refused by name."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""Secrets: fetched when they are named, kept while the store does not answer, never shown."""
+"""Secrets: fetched when named, kept while the store does not answer, never shown."""
 
 import logging
 import threading
@@ -22,19 +22,19 @@ SECONDS = 60
 
 
 class Store:
-    """A store that answers as the test says; `answer` blocks until it is asked."""
+    """A scripted store; `answer` blocks until it is called."""
 
     def __init__(self, **values: str | None) -> None:
         self.values: dict[str, str | None] = dict(values)
         self.error: Exception | None = None
         self.given_first = ""
-        """The only one that is answered before the error."""
+        """The only secret answered before the error."""
 
         self.most = 1_000_000
-        """How many names a round answers before the service refuses more."""
+        """Number of names that a round answers before the service refuses more."""
 
         self.let: threading.Semaphore | None = None
-        """Released for each name that may be answered; None is for all."""
+        """Released for each name that may be answered; None permits all."""
 
         self.orders: list[list[str]] = []
         self.asked = threading.Semaphore(0)
@@ -118,7 +118,7 @@ MADE_UP = [f"aaa/x{number:03}" for number in range(200)]
 
 @pytest.fixture
 def throttled(store: Store) -> Iterator[SecretTable]:
-    """Of a store that answers 20 names a round; a round begins at once after the other."""
+    """Secrets from a store that answers 20 names a round; rounds follow each other at once."""
     store.most = 20
     store.values |= {"zoo/old": "old", "zoo/new": "new"} | dict.fromkeys(MADE_UP)
     found = SecretTable(store, 0.01).start()

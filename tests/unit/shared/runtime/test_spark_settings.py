@@ -1,4 +1,4 @@
-"""Settings of Spark nodes that would let events go astray, or none leave, are refused at the start."""
+"""Spark settings that would lose events, or let none leave, are refused at the start."""
 
 import pytest
 from pydantic import ValidationError

@@ -16,7 +16,7 @@ def test_an_upgrade_header_is_made_harmless(name: bytes) -> None:
 
 
 @pytest.mark.parametrize("at", range(1, len(HEAD)))
-def test_it_may_come_in_two_parts(at: int) -> None:
+def test_an_upgrade_offer_split_over_two_reads_is_removed(at: int) -> None:
     first, second = HEAD[:at], HEAD[at:] + BODY
     found = without_upgrade(first) + without_upgrade(second, before=first[-KEPT_BYTES:])
     assert found == HARMLESS + BODY

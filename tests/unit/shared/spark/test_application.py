@@ -1,4 +1,4 @@
-"""In which order a driver without a standby starts and stops its queries."""
+"""The order in which a driver without a standby starts and stops its queries."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ _SPARK: Any = None
 
 
 class _Java:
-    """A query in the JVM that has written all of its progress."""
+    """A JVM query that has written all of its progress."""
 
     def streamingQuery(self) -> "_Java":  # noqa: N802  # Spark's names
         return self
@@ -32,7 +32,7 @@ class _Java:
 
 
 class _Query:
-    """The query that a build returns; notes when it is stopped."""
+    """The query that a build returns; records its stop."""
 
     status: Final = {"message": "Processing new data"}
     _jsq: Final = _Java()
@@ -122,7 +122,7 @@ def test_a_later_query_whose_brokers_do_not_answer_is_tried_again_and_ends_nothi
 
 
 class _Turns(threading.Event):
-    """Asked to stop after so many looks, each of which takes as long as a later query waits."""
+    """Stops after a number of looks, each as long as a later query waits."""
 
     def __init__(self, looks: int, now: list[float]) -> None:
         super().__init__()
@@ -137,7 +137,7 @@ class _Turns(threading.Event):
 def _watched(
     first: Sequence[Any], later: LaterQueries, looks: int, now: list[float]
 ) -> tuple[int, list[Any]]:
-    """Exit status after so many looks, and the queries at the end."""
+    """Exit status after a number of looks, and the queries at the end."""
     later.wait(0)
     queries = list(first)
     turns = _Turns(looks, now)
@@ -193,7 +193,7 @@ def test_a_later_query_that_fails_to_start_is_tried_again_and_delays_no_other(fa
 
 
 def test_a_query_that_events_wait_for_ends_the_process_when_it_ends(tmp_path: Path) -> None:
-    """So does audit where it is an application of its own."""
+    """So does audit as an application of its own."""
     route, ready = _Query("route", []), threading.Event()
     ready_file = tmp_path / "ready"
 
@@ -207,7 +207,7 @@ def test_a_query_that_events_wait_for_ends_the_process_when_it_ends(tmp_path: Pa
 
 
 def test_a_driver_is_ready_once_something_takes_its_tasks() -> None:
-    """A batch begins without an executor, and would not end. One that is lost later is replaced."""
+    """Without an executor a batch begins but does not end. An executor that is lost later is replaced."""
     ready, able, seen = threading.Event(), [False, False, True, False, False], list[bool]()
 
     class Turns(_Turns):
@@ -242,7 +242,7 @@ def _watched_without(able: Callable[[int], bool], looks: int, now: list[float]) 
 def test_a_driver_that_gets_no_executor_ends_so_that_the_next_one_registers_anew(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """The master may have it in no list, and not say so."""
+    """The master may not list it any more, without saying so."""
     found = _watched_without(lambda _: False, 10 * MISSING_LOOKS, [100.0])
     assert found == (1, MISSING_LOOKS, False)
     assert "no executor has taken tasks for a quarter of an hour" in caplog.text
@@ -261,7 +261,7 @@ def test_an_executor_that_comes_at_the_last_moment_is_in_time() -> None:
 
 
 def test_a_machine_that_stands_still_for_long_ends_no_driver() -> None:
-    """Laptops are suspended: executors that register again right after it are in time."""
+    """Laptops are suspended: executors that register right after that are in time."""
     now = [100.0]
 
     def able(look: int) -> bool:

@@ -1,4 +1,4 @@
-"""Which driver has the checkpoints, and how it is ended."""
+"""The driver that owns the checkpoints, and the ways to end it."""
 
 import os
 import subprocess
@@ -66,7 +66,7 @@ def test_a_process_that_the_kernel_does_not_end_is_not_waited_for_for_ever(
 ) -> None:
     meant = process_id(other.pid)
     assert meant is not None
-    monkeypatch.setattr(psutil.Process, "kill", lambda _: None)  # as for one that waits for a disk
+    monkeypatch.setattr(psutil.Process, "kill", lambda _: None)  # like one that waits for a disk
     end_processes((meant,), seconds=0.1)
     assert other.poll() is None
 
@@ -78,14 +78,14 @@ def test_a_running_driver_that_acquired_a_node_lately_is_noticed(tmp_path: Path,
 
 
 @pytest.mark.parametrize("ago", [41.0, -3_600.0])
-def test_one_that_did_long_ago_is_not_waited_for_nor_after_the_clock_was_set_back(
+def test_a_driver_that_acquired_a_node_long_ago_is_not_noticed_even_after_the_clock_was_set_back(
     tmp_path: Path, ago: float
 ) -> None:
     _acquired(tmp_path, own_process_id(), _NOW - ago)
     assert not acquired_lately(tmp_path, _NOW, 40)
 
 
-def test_one_that_has_ended_is_not_waited_for(tmp_path: Path) -> None:
+def test_an_ended_driver_that_acquired_a_node_is_not_noticed(tmp_path: Path) -> None:
     _acquired(tmp_path, ProcessId(own_process_id().pid, "an earlier one"), _NOW)
     assert not acquired_lately(tmp_path, _NOW, 40)
 

@@ -1,4 +1,4 @@
-"""A driver at work shows that it lives as long as its JVM answers, whatever the file system refuses."""
+"""A working driver sends beats while its JVM answers, whatever the file system refuses."""
 
 import logging
 import resource
@@ -13,7 +13,7 @@ from shared.spark.driver_beat import beat, beat_until, last_beat
 
 
 class JvmEndedError(Exception):
-    """The error that a call of an ended JVM raises."""
+    """Raised by calls to an ended JVM."""
 
 
 @contextmanager

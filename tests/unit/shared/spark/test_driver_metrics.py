@@ -28,7 +28,7 @@ TREE = START + f"subprocess.run([sys.executable, '-c', {JAVA!r}])"
 
 @pytest.fixture
 def driver() -> Iterator[subprocess.Popen[str]]:
-    """A process, its child in the JVM's place, and that one's children: one ended, one alive."""
+    """A process, its child in the JVM's place, and that one's children: one dead, one alive."""
     process = subprocess.Popen([sys.executable, "-c", TREE], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
@@ -52,7 +52,7 @@ def test_workers_cost_counts_those_that_ended(driver: subprocess.Popen[str]) -> 
     while (found := costs(driver.pid))[WORKERS].cpu_seconds < 0.5:  # 0.3 of each, in ticks of 0.01
         assert time.monotonic() < deadline, found
         time.sleep(0.05)
-    # These two wait by now; how long they took to start depends on the machine.
+    # Both are idle by now; how long their start took depends on the machine.
     top = psutil.Process(driver.pid)
     assert found[DRIVER].cpu_seconds == pytest.approx(own_seconds(top), abs=0.05)
     assert found[JVM].cpu_seconds == pytest.approx(own_seconds(top.children()[0]), abs=0.05)

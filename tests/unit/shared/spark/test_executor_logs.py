@@ -1,4 +1,4 @@
-"""Executors' output becomes lines of the worker's pod, each once."""
+"""Executors' output is copied once to the output of the worker's pod."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A child's lines among a process's own JSON."""
+"""A child's lines within a process's own JSON."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Metrics of a Spark application's queries, from Spark's progress reports."""
+"""Metrics of a Spark application's queries, derived from Spark's progress reports."""
 
 import json
 import threading
@@ -72,7 +72,7 @@ def test_a_query_whose_first_batch_does_not_end_shows_its_age_and_what_waits() -
 
 
 def test_a_query_that_starts_again_keeps_the_age_of_its_last_batch_until_it_ends_one() -> None:
-    """Neither that of its first start, nor a new one: a query that fails again and again stands."""
+    """The age is neither that of its first start nor a new one: a query that keeps failing stands still."""
     now = [BEGAN_MS - 86_400_000]
     meters = QueryMetrics("test", lambda: now[0])
     meters.await_first("route", [], [])

@@ -1,4 +1,4 @@
-"""The path of the folder of the workers' sockets, and the class that writes checkpoints."""
+"""The folder of the workers' sockets, and the class that writes checkpoints."""
 
 import pytest
 

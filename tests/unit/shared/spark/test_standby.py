@@ -1,4 +1,4 @@
-"""Two drivers of a folder of checkpoints, each in a thread, with the kernel's locks."""
+"""Two drivers on one folder of checkpoints, each in a thread, with the kernel's locks."""
 
 import fcntl
 import threading
@@ -10,20 +10,19 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
 
+import pytest
+
 from shared.runtime.settings import SparkSettings
 from shared.spark.standby import TwoDrivers
 from tests.harness.waiting import eventually
 
 NODES: Final = ("route", "ingest", "transmit")
-_MOMENT_SECONDS: Final = 0.4
-"""For the other driver, which comes within milliseconds if it is to come at all."""
-
 _PATIENCE_SECONDS: Final = 60.0
 
 
 @dataclass
 class _Channel:
-    """A file as the JVM opens it; the kernel takes this for another process's, as it is opened anew."""
+    """A file as the JVM opens it; opened anew, it counts as another process's for the kernel."""
 
     path: str
     locked: Callable[[], None]
@@ -50,12 +49,12 @@ class _Channel:
 
 class _Rehearsal:
     def run(self, spark: Any, ended: Callable[[], bool]) -> None:
-        """It takes no time."""
+        """Takes no time."""
 
 
 @dataclass
 class _Driver:
-    """One driver, with a session that has nothing of Spark but the JVM's files and clock."""
+    """One driver; its session has nothing of Spark but the JVM's files and clock."""
 
     checkpoints: Path
     name: str
@@ -66,7 +65,7 @@ class _Driver:
     started: list[str] = field(default_factory=list)
 
     def run(self) -> None:
-        """Start, and keep the nodes until it is to stop."""
+        """Start, and run the nodes until it is to stop."""
         warm_file = self.checkpoints / f"{self.name}.warm"
         settings = SparkSettings.model_construct(checkpoints=str(self.checkpoints))
         drivers = TwoDrivers(
@@ -117,13 +116,19 @@ def running(*drivers: _Driver) -> Iterator[None]:
             thread.join(_PATIENCE_SECONDS)
 
 
-def test_of_two_drivers_that_start_together_one_gets_every_node_and_the_other_none(tmp_path: Path) -> None:
-    """Each waits for the other between its first node and its second, if it can."""
+@pytest.mark.parametrize("seconds", [0.4, pytest.param(1.0, marks=pytest.mark.proof)])
+def test_of_two_drivers_that_start_together_one_gets_every_node_and_the_other_none(
+    tmp_path: Path, seconds: float
+) -> None:
+    """Each waits so many seconds for the other between its first node and its second.
+
+    The other comes within milliseconds if it is to come at all.
+    """
     between = threading.Barrier(2)
 
     def meet() -> None:
         with suppress(threading.BrokenBarrierError):
-            between.wait(_MOMENT_SECONDS)
+            between.wait(seconds)
 
     first, second = (_Driver(tmp_path, name, meet) for name in ("first", "second"))
     with running(first, second):
@@ -132,7 +137,7 @@ def test_of_two_drivers_that_start_together_one_gets_every_node_and_the_other_no
 
 
 def test_a_query_that_ends_while_a_node_is_missing_ends_the_wait(tmp_path: Path) -> None:
-    """The caller sees then that it has ended."""
+    """The caller then sees that it has ended."""
     folder = tmp_path / ".drivers"
     folder.mkdir()
     with (folder / "ingest.lock").open("a+b") as held:

@@ -1,4 +1,4 @@
-"""Starting offsets of a query with offsets that the topics no longer have."""
+"""Starting offsets of a query whose checkpoint names offsets that the topics no longer have."""
 
 import pytest
 from hypothesis import given
@@ -18,7 +18,7 @@ from shared.spark.starting_offsets import resumed
         (21, 10, {("t", "0"): 0}),
     ],
 )
-def test_it_goes_on_where_it_was_or_with_the_first_that_is_left(
+def test_a_query_continues_at_its_offset_or_at_the_first_retained_one(
     at: int, goes_on: int, gone: dict[tuple[str, str], int]
 ) -> None:
     assert resumed({"t": {"0": at}}, {("t", "0"): RetainedOffsets(10, 20)}) == ({"t": {"0": goes_on}}, gone)

@@ -1,4 +1,4 @@
-"""When a waiting driver starts queries, and when it ends a driver that does not answer."""
+"""When a waiting driver starts queries, and when it kills a driver that does not answer."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,7 +54,7 @@ def test_a_driver_that_stood_still_together_with_the_waiting_one_has_as_long_as_
     takeover = Takeover(NODES, time, silent_looks=15)
     assert takeover.next((), "7")[0] is Step.WAIT
     for _ in range(14):
-        time.now += 3_600  # both are suspended, again and again
+        time.now += 3_600  # both are suspended, repeatedly
         assert takeover.next((), "7")[0] is Step.WAIT
     assert takeover.next((), "8")[0] is Step.WAIT
     time.now += 3_600
@@ -78,7 +78,7 @@ def test_a_driver_that_beats_is_never_ended() -> None:
             time.now += 1
 
 
-def test_one_that_has_every_lock_ends_none() -> None:
+def test_a_driver_with_every_lock_kills_no_other() -> None:
     time = Time()
     takeover = Takeover(NODES, time, silent_looks=15)
     for _ in NODES:

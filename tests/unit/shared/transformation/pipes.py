@@ -1,4 +1,4 @@
-"""Events after a pipe's masks and transform."""
+"""A pipe's masks and transform, applied to events."""
 
 from typing import Any
 

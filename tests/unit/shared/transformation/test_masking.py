@@ -25,7 +25,7 @@ def budget() -> StepBudget:
 
 
 def applied(text: str, *masks: tuple[str, Any]) -> str | None:
-    """Masks on the path `$`, the whole text."""
+    """Apply masks to the path `$`, the whole text."""
     found: list[Masked] = [(mask_steps(f"$.data{path}")[1:], action) for path, action in masks]
     masked = masked_json(text.encode(), found, KEY, budget())
     return None if masked is None else masked.decode()
@@ -152,7 +152,7 @@ def test_a_text_without_the_place_keeps_its_bytes(text: str) -> None:
     assert applied(text, (".not-in-it.x", "redact"), (".not-in-it", "drop")) == text
 
 
-# The law, against the plainest implementation: over trees of pairs, so that a name may occur twice.
+# The law, compared with the plainest implementation: over trees of pairs, so that a name may occur twice.
 
 NAMES = st.sampled_from(["a", "b", "c"])
 Tree = Any
@@ -184,7 +184,7 @@ def written(tree: Tree) -> str:
 
 
 def met(tree: Tree, steps: tuple[Any, ...]) -> list[str]:
-    """Leaves at or below the place, those in members that a later one of the same name hides included."""
+    """Leaves at or below the place, including those that a later member of the same name hides."""
     if not steps:
         return leaves(tree)
     first, rest = steps[0], steps[1:]
@@ -206,7 +206,7 @@ def leaves(tree: Tree) -> list[str]:
 
 
 def visible(tree: Tree) -> list[str]:
-    """Leaves that a parser finds: of a name that occurs twice, the last."""
+    """Leaves that a parser finds: if a name occurs twice, those of the last."""
     if isinstance(tree, tuple):
         return [leaf for value in dict(tree).values() for leaf in visible(value)]
     return [leaf for value in tree for leaf in visible(value)] if isinstance(tree, list) else [tree]

@@ -1,4 +1,4 @@
-"""A transform is checked before it is published, follows JMESPath, and always ends soon."""
+"""A transform is checked before publication, follows JMESPath, and always ends soon."""
 
 import copy
 import json
@@ -141,7 +141,7 @@ VALUES = st.recursive(
 def test_the_step_budget_does_not_change_the_result_of_an_expression(expression: str, value: Any) -> None:
     try:
         wanted = jmespath.search(expression, copy.deepcopy(value))
-    except JMESPathError:  # a function that does not fit
+    except JMESPathError:  # a function with unsuitable arguments
         wanted = None
     except TypeError:  # the library orders a text and a number, where JMESPath says null
         reject()
@@ -171,7 +171,7 @@ MEGABYTE = json.dumps(list(range(150_000)), separators=(",", ":")).encode()
 
 @cache
 def most_seconds() -> float:
-    """Of CPU: 5 s on a machine that reads MEGABYTE in 16 ms, and more on a slower one."""
+    """CPU seconds: 5 on a machine that reads MEGABYTE in 16 ms, and more on a slower one."""
     found = []
     for _ in range(3):
         began = time.thread_time()

@@ -54,7 +54,7 @@ class HttpResponse:
     """Names in any case."""
 
     body: bytes
-    """As much of it as was asked for, and as came in time."""
+    """The part of the body that was asked for and that came in time."""
 
     cut_off: bool = False
     """Whether more of the body was to come."""

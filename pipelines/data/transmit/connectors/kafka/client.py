@@ -42,15 +42,15 @@ class Listing:
 
     brokers: list[Server]
     error: KafkaError | None
-    """Of the topic, such as that it does not exist."""
+    """The topic's error, such as that it does not exist."""
 
 
 Outcomes = dict[int, Exception | None]
-"""By a record's position: None if it was written, or the error."""
+"""The error of each record, by its position; None if it was written."""
 
 
 class Client:
-    """Writes records, and polls their reports until the last one, also of those that no caller waits for."""
+    """Writes records, and polls for delivery reports until the last one, even if no caller waits for it."""
 
     def __init__(self, config: dict[str, Any]) -> None:
         self._producer: Producer | None = Producer(config, logger=_log)

@@ -1,4 +1,4 @@
-"""Customers' Kafka clusters: a librdkafka producer of one, with checks of the addresses it dials.
+"""A librdkafka producer for a customer's Kafka cluster, with checks of the addresses that it dials.
 
 librdkafka resolves names and opens connections itself. So before it sends an event, hifi checks the addresses
 of the bootstrap servers and of all brokers that the cluster names, and the latter again every minute. It
@@ -6,9 +6,9 @@ cannot prevent that librdkafka connects to a broker as soon as it is named, nor 
 differently for librdkafka, or a broker named within that minute. TLS protects against these: except for
 loopback it is required, so that a server without a certificate for the name receives only a TLS greeting.
 
-Nor can it prevent that librdkafka starts a thread for each broker as soon as it is named, up to 10,000. A
-question before, over a connection of its own, would not help: a hostile cluster would answer the next one
-otherwise. So a client is destroyed at once if its cluster names too many.
+Nor can it prevent that librdkafka starts a thread for each named broker, up to 10,000. Asking first over a
+separate connection would not help: a hostile cluster would answer the next request differently. So a client
+is destroyed at once if its cluster names too many.
 """
 
 import asyncio
@@ -76,7 +76,7 @@ class KafkaCluster:
 
     @property
     def access(self) -> Access:
-        """To which cluster, and how."""
+        """The cluster's address and credentials."""
         return self._access
 
     @property

@@ -1,4 +1,4 @@
-"""Threads for calls of librdkafka that block. Each tenant has some of them, for clusters of its that hang."""
+"""Threads for blocking calls of librdkafka; a tenant with clusters that hang can occupy only a few."""
 
 import asyncio
 import threading
@@ -17,14 +17,14 @@ THREADS: Final = 32
 """Threads that query clusters; one that is needed no more waits without cost."""
 
 OF_TENANT: Final = 4
-"""Of these, how many one tenant may occupy."""
+"""Most of these threads that one tenant may occupy."""
 
 _CLOSING: Final = 8
-"""Threads that destroy clients, apart from the others: neither waits for the other."""
+"""Threads that destroy clients, separate so that queries and closing never wait for each other."""
 
 
 class TenantThreads:
-    """For one event loop."""
+    """The threads of one event loop, shared by its tenants."""
 
     def __init__(self, threads: int = THREADS, of_tenant: int = OF_TENANT) -> None:
         self._queries = ThreadPoolExecutor(threads, "kafka-queries")
@@ -33,7 +33,7 @@ class TenantThreads:
         self._turns: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
     def turns(self, tenant: str) -> asyncio.Semaphore:
-        """As many turns as a tenant may have threads."""
+        """A semaphore with one turn for each thread that a tenant may occupy."""
         return self._turns.setdefault(tenant, asyncio.Semaphore(self._of_tenant))
 
     async def start(
@@ -55,7 +55,7 @@ class TenantThreads:
         return result
 
     async def close(self, work: Callable[[], None]) -> None:
-        """Do work that closes something, whoever queries."""
+        """Close something on a separate thread, regardless of running queries."""
         await asyncio.get_running_loop().run_in_executor(self._closing, work)
 
     def shutdown(self) -> None:

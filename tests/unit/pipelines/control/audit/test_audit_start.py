@@ -15,7 +15,7 @@ def written(start: int, end: int, part: int = 0, parts: int = 1) -> bytes:
 
 
 def test_a_range_that_was_written_again_does_not_move_the_start_back() -> None:
-    """After a crash the first of its ranges follow those that the batch had written before."""
+    """After a crash, the first of its ranges repeat those that the batch had already written."""
     ledger = [written(0, 10), written(10, 20), written(20, 30), written(10, 15)]
     assert covered_by(ledger, {EVENTS: 40}) == {EVENTS: 30}
 

@@ -1,4 +1,4 @@
-"""Answers of two sides in AWS to the deployer; their clusters are played, AWS is moto's."""
+"""The AWS backend's answers to the deployer; the clusters are simulated, AWS is moto's."""
 
 import json
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ GROWN = "b-2.former.kafka.invalid:9098,b-3.former.kafka.invalid:9098"
 
 
 class Side:
-    """A side with a clock that a test moves, and a canary that says what the test wants."""
+    """A side with a clock that the test moves, and a canary with scripted answers."""
 
     def __init__(self) -> None:
         self.kube, self.now = FakeKube("canary", "observe"), 0.0
@@ -135,7 +135,7 @@ def test_the_canary_is_asked_every_five_seconds_at_most(side: Side) -> None:
 
 @pytest.fixture
 def closed() -> AwsBackend:
-    """Green is closed, 1.0 is the only version, 0.9 was stored empty. No cluster and no broker is there."""
+    """Green is closed, 1.0 is the only version, 0.9 was stored empty. There is no cluster and no broker."""
     s3, ssm = boto3.client("s3"), boto3.client("ssm")
     s3.create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
     s3.put_object(Bucket=BUCKET, Key=version_key("1.0", "green"), Body=b'[{"kind": "Namespace"}]')
@@ -168,7 +168,7 @@ def test_a_closed_side_is_named_beside_a_version_that_is_not_there(closed: AwsBa
 def test_a_side_that_is_closed_or_takes_no_events_does_not_begin_to_get_traffic(
     closed: AwsBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Route 53 would go on sending all to the other side, which the deployer stops then."""
+    """Route 53 would keep sending everything to the other side, which the deployer then stops."""
     kube = FakeKube("observe", "collect")
     kube.end("collect")
     monkeypatch.setattr("pipelines.control.backends.aws.backend.eks_api", lambda *_: kube)
@@ -182,7 +182,7 @@ def test_a_side_that_is_closed_or_takes_no_events_does_not_begin_to_get_traffic(
     with pytest.raises(BackendError, match="green takes no events: no pod of collect is ready there"):
         closed.set_weights({"blue": 0, "green": 100}, fence=1)
     kube.pods = [*kube.pods, "collect"]
-    with pytest.raises(BackendError, match="zone"):  # Route 53 is asked now: there is no zone
+    with pytest.raises(BackendError, match="zone"):  # Route 53 is called now: there is no zone
         closed.set_weights({"blue": 0, "green": 100}, fence=1)
 
 
@@ -208,7 +208,7 @@ def test_a_version_that_was_stored_without_manifests_is_none(closed: AwsBackend)
 def test_a_version_is_started_with_brokers_that_its_side_has_though_it_was_made_anew_since(
     monkeypatch: pytest.MonkeyPatch, own: str, started: str
 ) -> None:
-    """`hifi switch` and the way back start versions that were stored long ago."""
+    """`hifi switch` and rollbacks start versions that were stored long ago."""
     kube, config = FakeKube(), {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "side-1"}}
     monkeypatch.setattr("pipelines.control.backends.aws.backend.eks_api", lambda *_: kube)
     create_table(boto3.client("dynamodb"), "documents", TENANT, DOCUMENT)
@@ -225,5 +225,5 @@ def test_a_version_is_started_with_brokers_that_its_side_has_though_it_was_made_
 
 
 def side_values(brokers: str) -> dict[str, str]:
-    """Values of a side as a release writes them: its brokers for all of its processes, and for KEDA."""
+    """A side's values as a release writes them: its brokers for all processes and for KEDA."""
     return {"HIFI_BOOTSTRAP": f"iam://{brokers}", "HIFI_SIDE": "green", "KAFKA_BROKERS": brokers}

@@ -1,4 +1,4 @@
-"""Records and parameter of the weights come to agree, whatever became of a change before; AWS is moto's."""
+"""Records and parameter of the weights converge, whatever happened to an earlier change; AWS is moto's."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -29,7 +29,7 @@ SETTINGS = TrafficSettings(
 
 
 class Edge:
-    """Both sides' records and the parameters, and what a deployer's process asks of them."""
+    """Both sides' records and the parameters, with a deployer's process that changes them."""
 
     def __init__(self) -> None:
         self.taking, self.silent = {"blue", "green"}, set[str]()
@@ -72,12 +72,12 @@ class Edge:
         return self.records() == weights == self.traffic.weights()._asdict()
 
     def counted(self) -> Any:
-        """The calls that change records, which are made."""
+        """The calls that change records; they take effect."""
         call = self.traffic.route53.change_resource_record_sets
         return patch.object(self.traffic.route53, "change_resource_record_sets", side_effect=call)
 
     def answers_lost(self) -> Any:
-        """Route 53 makes changes, and its answers do not arrive."""
+        """Route 53 makes changes, but its answers are lost."""
         call = self.traffic.route53.change_resource_record_sets
 
         def change(**given: Any) -> None:
@@ -97,7 +97,7 @@ def edge(monkeypatch: pytest.MonkeyPatch) -> Iterator[Edge]:
 
 
 def test_the_former_weights_are_written_though_the_change_after_them_seemed_to_fail(edge: Edge) -> None:
-    """Route 53 made it, and the parameter went back: by the parameter there was nothing to do."""
+    """Route 53 made it, and the parameter was restored: by the parameter alone nothing was left to do."""
     deployer = edge.deployer()
     deployer.set_weights(BLUE, fence=1)
     with edge.answers_lost(), pytest.raises(ReadTimeoutError):
@@ -109,7 +109,7 @@ def test_the_former_weights_are_written_though_the_change_after_them_seemed_to_f
 
 @pytest.mark.parametrize("host", [SETTINGS.host, *SETTINGS.management_hosts])
 def test_records_that_do_not_have_the_weights_of_the_parameter_get_them(edge: Edge, host: str) -> None:
-    """As after a death between the two writes, or a change by hand."""
+    """For example after a crash between the two writes, or a manual change."""
     deployer = edge.deployer()
     deployer.set_weights(BLUE, fence=1)
     edge.put_records("UPSERT", host, GREEN)
@@ -130,7 +130,7 @@ def test_weights_that_hold_are_not_written_again_by_the_same_deployer(edge: Edge
 
 
 def test_a_deployer_that_leads_again_writes_the_weights_itself(edge: Edge) -> None:
-    """Route 53 has no fence: a change of the one that led meanwhile may be under way."""
+    """Route 53 has no fence: a change by the deployer that led meanwhile may still arrive."""
     deployer = edge.deployer()
     deployer.set_weights(MOSTLY_BLUE, fence=1)
     with edge.counted() as changes:
@@ -140,7 +140,7 @@ def test_a_deployer_that_leads_again_writes_the_weights_itself(edge: Edge) -> No
 
 
 def test_a_side_that_takes_no_events_gets_no_traffic(edge: Edge) -> None:
-    """Route 53 sends all to the other side while one is unhealthy, but that one would be stopped next."""
+    """While one side is unhealthy, Route 53 sends all to the other one, which would be stopped next."""
     deployer = edge.deployer()
     deployer.set_weights(BLUE, fence=1)
     edge.taking = {"blue"}
@@ -148,7 +148,7 @@ def test_a_side_that_takes_no_events_gets_no_traffic(edge: Edge) -> None:
         deployer.set_weights(GREEN, fence=1)
     assert edge.agrees_on(BLUE)
     edge.taking = set()
-    deployer.set_weights(BLUE, fence=1)  # it has all already
+    deployer.set_weights(BLUE, fence=1)  # it has all traffic already
 
 
 def test_a_side_that_takes_no_events_any_more_gets_no_more_than_it_has(edge: Edge) -> None:

@@ -1,14 +1,15 @@
-"""The first version of an environment is started where the traffic goes, and only if it is the first."""
+"""An environment's first version is started on the side with the traffic, and only if it is the first."""
 
 import pytest
 
 from pipelines.control.backends.aws.first_version import CannotStartError, start_first
-from tests.harness.fake_place import READY_MS, FakePlace
+from tests.harness.fake_place import FakePlace
 from tests.harness.fake_world import DARK, LIGHT, Bad
+from tests.harness.flowing_world import READY_MS
 
 
 class Empty:
-    """Two sides that never had a version, and a clock that each wait moves."""
+    """Two sides that never had a version, and a clock that advances with each wait."""
 
     def __init__(self) -> None:
         self.now_ms, self.said = 1_000_000, list[str]()
@@ -36,7 +37,7 @@ def test_the_side_with_the_traffic_runs_it_when_it_is_ready(empty: Empty) -> Non
 
 
 def test_it_is_started_while_the_other_side_cannot_be_asked(empty: Empty) -> None:
-    """Before the edge stack is deployed, a side's deployer reaches its own cluster alone."""
+    """Before the edge stack is deployed, a side's deployer reaches only its own cluster."""
     empty.place.unreachable = {DARK}
     assert empty.start("1.0") == LIGHT
 

@@ -1,4 +1,4 @@
-"""How the Kubernetes API of a side is asked."""
+"""Requests to a side's Kubernetes API."""
 
 import json
 from http.server import BaseHTTPRequestHandler
@@ -11,7 +11,7 @@ _PROXIED = "/api/v1/namespaces/hifi/pods/observe-0:8080/proxy/v1/minutes"
 
 
 def test_pods_behind_the_proxy_are_asked_by_a_name_that_they_know_as_the_clusters() -> None:
-    """The proxy hands on the header Host, and EKS' own name has dots and belongs to AWS."""
+    """The proxy forwards the header Host; EKS's own name has dots and belongs to AWS."""
     asked: list[tuple[str, str]] = []
 
     class Handler(QuietHandler, BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""Dead letters are counted a piece at a time, and those that were counted are not read again."""
+"""Dead letters are counted piece by piece, and counted ones are not read again."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from shared.kafka.offset_range_reader import OffsetRange
 
 
 class DeadLetters:
-    """One partition of letters, the replays of some, and a clock that each read letter moves."""
+    """One partition of dead letters, some replays, and a clock that advances with each letter read."""
 
     def __init__(self, *reasons: str) -> None:
         self.reasons, self.replayed = list(reasons), set[LetterKey]()

@@ -1,4 +1,4 @@
-"""The deployer asks for minutes without their hops, and an observe that knows no `hops` once more."""
+"""The deployer requests minutes without hops, and once more from an observe that does not know `hops`."""
 
 import time
 
@@ -54,7 +54,7 @@ def test_an_observe_of_an_earlier_version_is_asked_once_more() -> None:
     assert observe.asked == [f"{PATH}&hops=false", PATH]
 
 
-def test_one_that_does_not_answer_or_refuses_both_is_not_asked_for_ever() -> None:
+def test_an_observe_that_is_silent_or_refuses_both_forms_is_not_asked_forever() -> None:
     away = Observe(refuses="hops", fails=BackendError)
     with pytest.raises(BackendError):
         minutes(away)

@@ -1,4 +1,4 @@
-"""A replay after a release that gave `collected` more partitions, by brokers that librdkafka simulates."""
+"""A replay after a release that added partitions to `collected`, with brokers simulated by librdkafka."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +20,7 @@ from shared.kafka.progress_group import group_name
 
 GROUP: Final = group_name("ingest")
 SEGMENT: Final = b"." * 900_000
-"""Simulated partitions hold 5 MiB: of nine such records the last five."""
+"""Simulated partitions hold 5 MiB: the last five of nine such records."""
 
 
 def _positions(offsets: dict[str, int]) -> Positions:

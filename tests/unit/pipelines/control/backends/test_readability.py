@@ -1,4 +1,4 @@
-"""A version in AWS is asked by a job of its own image what it reads of what the sides have written."""
+"""A job with a version's own image reports how well it reads the sides' records."""
 
 from collections.abc import Mapping
 
@@ -23,7 +23,7 @@ WORSE = Reading(records={"events": 200}, refused={"events": 3})
 
 
 class Sides:
-    """Green is to get a version, blue serves the old one; both have run the old one."""
+    """Green is about to get a version, blue serves the old one; both have run the old one."""
 
     def __init__(self) -> None:
         self.kubes = {"blue": FakeKube(), "green": FakeKube()}
@@ -53,7 +53,7 @@ class Sides:
         return [each.text for each in found]
 
     def jobs(self, side: str) -> dict[str, Manifest]:
-        """By version, the jobs of a side."""
+        """A side's jobs by version."""
         return {each["metadata"]["annotations"]["hifi/version"]: each for each in self.kubes[side].jobs}
 
     def answer(self, side: str, version: str, reading: Reading) -> None:
@@ -65,7 +65,7 @@ class Sides:
 
 
 def version_of(version: str) -> list[Manifest]:
-    """A version's manifests, as far as the question needs them, and a workload that it does not need."""
+    """A version's manifests, as far as the job needs them, and a workload that it does not need."""
     container = {
         "name": "readability",
         "image": f"hifi/spark:{version}",

@@ -1,4 +1,4 @@
-"""A side in AWS is parked in stages, each call going on where the one before left it."""
+"""A side in AWS is parked in stages; each call continues where the one before stopped."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -59,7 +59,7 @@ def test_keda_does_not_scale_the_workers_to_zero_before_their_turn() -> None:
 
 
 class Suspended(FakeKube):
-    """Within the first change to a workload its caller is suspended, and another deployer claims the side."""
+    """Its caller is suspended within the first change to a workload, and another deployer claims the side."""
 
     other: SideCode | None = None
 
@@ -91,7 +91,7 @@ def test_what_a_late_deployer_put_to_rest_is_woken_by_the_next_start() -> None:
 
 
 class Crashing(FakeKube):
-    """Its pods were made at 0 and crash; the first autoscaler that is applied is refused."""
+    """A cluster with pods that crash from the start; it refuses the first autoscaler."""
 
     refuses = True
 
@@ -135,7 +135,7 @@ def test_a_side_takes_events_with_a_pod_of_collect_that_is_ready() -> None:
 
 
 class Versions(VersionStore):
-    """One version, of collect and ingest."""
+    """One version with collect and ingest."""
 
     def __init__(self) -> None: ...
 

@@ -1,4 +1,4 @@
-"""Where a side stands that has never run, was made anew, or has checkpoints that cannot be understood."""
+"""Positions of a side that never ran, was recreated, or has unreadable checkpoints."""
 
 import json
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ OF_THE_OLD_BROKERS = 5_000_000
 
 
 class Brokers:
-    """Each topic has one partition."""
+    """Brokers with one partition in each topic."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Brokers:
 
 
 class Rewound(FakePlace):
-    """Remembers where a side was set to."""
+    """Remembers the position to which a side was set back."""
 
     def __init__(self) -> None:
         super().__init__(lambda: 0)
@@ -102,14 +102,14 @@ def test_a_query_whose_topics_are_not_there_yet_stands_nowhere(checkpoints: Fold
 
 @pytest.fixture
 def outlived(checkpoints: FolderCheckpoints) -> FolderCheckpoints:
-    """The checkpoints of a side that was destroyed: the bucket keeps them for the one that is made anew."""
+    """Checkpoints of a destroyed side: the bucket keeps them for the recreated one."""
     for query in CHAIN_QUERIES:
         write_checkpoint(checkpoints, query, {f"{topic}/0": OF_THE_OLD_BROKERS for topic in INPUTS[query]})
     return checkpoints
 
 
 def test_a_checkpoint_beyond_the_end_of_its_topic_does_not_count(outlived: FolderCheckpoints) -> None:
-    """A query that starts with it sets it aside, and begins with the first record."""
+    """A query that starts with it sets it aside and begins with the first record."""
     brokers = Brokers(first=0, end=0)
     found = side_positions(brokers, outlived)
     wanted = {query: {f"{topic}/0": 0 for topic in INPUTS[query]} for query in CHAIN_QUERIES}
@@ -127,7 +127,7 @@ def test_a_checkpoint_counts_up_to_the_end_of_its_topic(checkpoints: FolderCheck
 def test_a_checkpoint_of_records_that_are_gone_and_of_partitions_that_are_not_known_yet_stays(
     checkpoints: FolderCheckpoints,
 ) -> None:
-    """What is gone is said when the query starts; a broker that has just started may not know all."""
+    """The query reports missing records at its start; a broker that just started may lack partitions."""
     written = {"events/0": FIRST - 1, "events/1": 8}
     write_checkpoint(checkpoints, "route", written)
     assert side_positions(Brokers(), checkpoints).queries["route"] == written
@@ -143,7 +143,7 @@ def test_a_release_to_a_side_that_was_made_anew_is_undone_without_sending_all_of
     outlived: FolderCheckpoints, missing: Iterable[str]
 ) -> None:
     snapshot = side_positions(Brokers(first=0, end=0, missing=missing), outlived)
-    for query in CHAIN_QUERIES:  # as the version made them anew
+    for query in CHAIN_QUERIES:  # as the version recreated them
         write_checkpoint(outlived, query, {f"{topic}/0": 10_000 for topic in INPUTS[query]})
     left_at = side_positions(Brokers(first=0, end=12_000), outlived)
     release = Release(
@@ -176,7 +176,7 @@ def test_a_checkpoint_that_cannot_be_understood_is_not_taken_for_one_that_is_mis
 def test_what_is_replayed_is_known_though_who_set_a_checkpoint_back_was_killed(
     checkpoints: FolderCheckpoints, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Killed at any of the renames by which one takes the place of the other."""
+    """The deployer may be killed at any of the renames by which one takes the other's place."""
     replay = replay_of({}, {"collected": {"0": 7}})
     write_checkpoint(checkpoints, "ingest", {"collected/0": 4}, replay)
     rename, fatal = Path.rename, ["ingest.new", "ingest"]

@@ -1,4 +1,4 @@
-"""A side in AWS takes another version, whatever an earlier start has left."""
+"""A side in AWS takes another version, whatever an earlier start left behind."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -16,13 +16,13 @@ _VERSIONS: Final = {
     "1.0": [_COLLECT, scaler("collect", "collect"), binding("collect", "arn:events"), job("topics")],
     "other scaler": [_COLLECT, scaler("front", "collect"), binding("collect", "arn:events")],
     "other binding": [_COLLECT, scaler("collect", "collect"), binding("front", "arn:events")],
-    # Refused by KEDA's webhook when all else is applied.
+    # KEDA's webhook refuses it after everything else was applied.
     "refused": [_COLLECT, deployment("extra"), scaler("collect", "collect"), scaler("second", "collect")],
 }
 
 
 class Stored(VersionStore):
-    """Versions that are stored here."""
+    """The stored versions."""
 
     def __init__(self) -> None:
         super().__init__(None, "")
@@ -38,7 +38,7 @@ def kube() -> FakeKube:
 
 @pytest.fixture
 def code(kube: FakeKube) -> SideCode:
-    """Of a side on which 1.0 runs."""
+    """The code of a side on which 1.0 runs."""
     found = SideCode(kube, Stored(), "green", lambda: 0)
     found.start("1.0", 1)
     assert found.readiness().ready

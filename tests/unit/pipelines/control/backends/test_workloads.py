@@ -1,4 +1,4 @@
-"""The state of a side in AWS, by its objects."""
+"""The state of a side in AWS, derived from its objects."""
 
 import re
 from typing import Any

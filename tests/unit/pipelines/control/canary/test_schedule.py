@@ -1,4 +1,4 @@
-"""The canary's pause by a clock that may be set."""
+"""The canary's pause, by a clock that may be adjusted."""
 
 from pipelines.control.canary.schedule import Pause
 

@@ -1,4 +1,4 @@
-"""A release replaces a version that is broken: it ends, and says what that version has not processed."""
+"""A release that replaces a broken version ends, and reports the events which that version left unread."""
 
 import pytest
 from msgspec.structs import replace
@@ -36,7 +36,7 @@ def test_a_release_that_replaces_a_broken_version_ends_and_says_what_is_left(mut
     assert release.unfinished.startswith(left)
     found = world.place.world
     assert (found.shares, found.sides[LIGHT].parked) == ({LIGHT: 0, DARK: 100}, True)
-    # The next version that is started there processes it.
+    # The next version started there processes it.
     world.place.mute, world.place.before_call = set(), lambda _: None
     world.ask(Kind.DEPLOY, "3.0")
     assert (world.ended().step, world.release.unfinished) == (Step.DONE, "")
@@ -86,7 +86,7 @@ def test_a_broken_side_that_is_given_up_and_was_given_traffic_is_not_parked() ->
         world.turn()
     assert "blue has 50 % of the traffic, so it is not stopped" in world.release.said
     assert not world.place.world.sides[LIGHT].parked
-    # Once it works after all, everything is put right.
+    # Once the broken version works after all, everything is put right.
     world.place.set_traffic_by_hand({LIGHT: 0, DARK: 100})
     world.place.world.sides[LIGHT].version = OLD
     world.store.put(replace(world.release, former_version=OLD))

@@ -1,4 +1,4 @@
-"""The place that tests of releases use behaves as every backend has to."""
+"""The place in memory that tests of releases use satisfies the backend protocol."""
 
 import pytest
 

@@ -46,7 +46,7 @@ def _turn(world: ReleaseWorld, seconds: float) -> None:
 
 
 def _fails(after: int, error: BaseException) -> Callable[[ReleaseWorld], None]:
-    """One of the next changes of the sides fails, before or after it is done."""
+    """Let one of the sides' next changes fail, before or after it takes effect."""
 
     def happen(world: ReleaseWorld) -> None:
         left = after
@@ -68,7 +68,7 @@ def _recover(world: ReleaseWorld) -> None:
 
 
 def _is_not_ready(side: str, seconds: int) -> Callable[[ReleaseWorld], None]:
-    """A program of a side is started again; the side processes nothing meanwhile."""
+    """Restart a program of a side; meanwhile the side processes nothing."""
 
     def happen(world: ReleaseWorld) -> None:
         world.place.world.sides[side].since_ms = world.now_ms + 1_000 * seconds
@@ -101,7 +101,7 @@ HAPPENINGS = st.one_of(
     st.just(lambda world: world.another()),
 )
 ROUNDS = st.tuples(ASKED, st.lists(HAPPENINGS, max_size=10), st.booleans())
-"""A request, what happens during its release, and whether it is left to end before the next request."""
+"""A request, incidents during its release, and whether the release may end before the next request."""
 
 
 @given(st.lists(ROUNDS, min_size=1, max_size=5))
@@ -124,7 +124,7 @@ def test_releases_end_and_leave_both_sides_whole(
 
 
 def _to_end(world: ReleaseWorld) -> None:
-    """Nothing bad happens any more."""
+    """Run to the end without further faults."""
     _recover(world)
     world.permissions.waits = []
     for side in world.place.world.sides.values():

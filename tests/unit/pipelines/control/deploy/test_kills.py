@@ -14,11 +14,11 @@ PAUSE = 5.0
 
 
 class DiedError(BaseException):
-    """The process ends here."""
+    """Ends the process at this point."""
 
 
 class Points:
-    """Counts the moments at which a process can die, and lets it die at one of them."""
+    """Counts the moments at which a process can die, and kills it at one of them."""
 
     def __init__(self, world: ReleaseWorld, fatal: int | None) -> None:
         self.count, self.names, self._fatal = 0, list[str](), fatal
@@ -35,7 +35,7 @@ class Points:
 
 
 def run(kind: Kind, version: str, fatal: int | None) -> tuple[ReleaseWorld, Points]:
-    """A whole release; another process takes over when one has died."""
+    """A whole release; after a death another process takes over."""
     world = ReleaseWorld(SHORT)
     if kind is Kind.ROLLBACK:
         world.ask(Kind.DEPLOY, version)
@@ -58,7 +58,7 @@ def turn_to_end(world: ReleaseWorld) -> None:
 
 
 def whole(release: Release, world: ReleaseWorld) -> str:
-    """Which of two whole states it is: old or new."""
+    """The whole state that the place is in: old or new."""
     world.turn(PAUSE)
     found = world.place.world
     (serving,) = [side for side, share in found.shares.items() if share == 100]

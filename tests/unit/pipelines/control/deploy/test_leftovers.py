@@ -1,4 +1,4 @@
-"""A version finds customers' events that were left on its side: what it does to them is made good."""
+"""A version finds customers' events left on its side: what it does to them is repaired."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.harness.release_world import ReleaseWorld, assert_whole, steps
 
 @pytest.fixture
 def world() -> ReleaseWorld:
-    """The dark side was parked with what a bad version had lost: no version could be started there."""
+    """The dark side was parked with a bad version's losses: no version could be started there."""
     world = ReleaseWorld()
     world.ask(Kind.DEPLOY, Bad.DROPS)
     world.until(lambda release: release.step is Step.STOP)

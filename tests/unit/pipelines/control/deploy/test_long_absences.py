@@ -1,4 +1,4 @@
-"""No deployer ran for an hour: the times of that hour do not count against a side, nor against a version."""
+"""An hour without a deployer counts neither against a side nor against a version."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ AN_HOUR = 3_600
 
 
 def _world(kind: Kind, version: str, reached: Callable[[Release], bool]) -> ReleaseWorld:
-    """A release that is as far as that."""
+    """A release that has come this far."""
     world = ReleaseWorld()
     world.ask(kind, version)
     world.until(reached)
@@ -25,7 +25,7 @@ def _at(step: Step) -> Callable[[Release], bool]:
 
 
 def _absent(world: ReleaseWorld) -> None:
-    """The deployer is dead; another one takes over an hour later, and looks."""
+    """The deployer is dead; another one takes over an hour later and looks."""
     world.another()
     world.turn(AN_HOUR)
     world.turn()
@@ -36,7 +36,7 @@ def test_a_former_side_that_was_being_woken_is_started_again() -> None:
     world.place.world.sides[LIGHT].parked = True
     world.ask(Kind.ROLLBACK)
     world.until(lambda release: release.woken and release.step is Step.WAKE)
-    world.place.world.sides[LIGHT].parked = True  # the place was started again, with what has traffic only
+    world.place.world.sides[LIGHT].parked = True  # restarted, only with sides that have traffic
     _absent(world)
     assert (world.ended().step, world.release.unfinished) == (Step.UNDONE, "")
     assert_whole(world, version=OLD, side=LIGHT)
@@ -44,7 +44,7 @@ def test_a_former_side_that_was_being_woken_is_started_again() -> None:
 
 def test_a_former_side_that_is_woken_and_not_ready_yet_gets_no_traffic() -> None:
     world = _world(Kind.DEPLOY, NEW, _at(Step.BAKE))
-    world.place.world.sides[LIGHT].since_ms = world.now_ms + 10_000_000  # not ready for so long
+    world.place.world.sides[LIGHT].since_ms = world.now_ms + 10_000_000  # not ready for this long
     world.ask(Kind.ROLLBACK)
     world.until(_at(Step.WAKE))
     world.turn()
@@ -120,9 +120,9 @@ def test_a_rollback_that_was_starting_its_side_goes_on(step: Step) -> None:
     assert_whole(world, version=OLD, side=LIGHT)
 
 
-def test_it_is_still_waited_for_what_became_of_a_versions_events() -> None:
+def test_a_release_still_waits_for_the_outcome_of_a_versions_events() -> None:
     world = _world(Kind.DEPLOY, Bad.SLOWER_AND_DROPS, _at(Step.SETTLE))
-    world.place.silent_meters = {LIGHT, DARK}  # observe is being started
+    world.place.silent_meters = {LIGHT, DARK}  # observe is starting
     _absent(world)
     assert world.release.step is Step.SETTLE
     world.place.silent_meters = set()

@@ -1,4 +1,4 @@
-"""Releases that were not looked at, or had to wait, for longer than they expect."""
+"""Releases without a deployer's look, or without permission, for longer than expected."""
 
 import pytest
 
@@ -84,13 +84,13 @@ def test_the_first_look_after_a_long_absence_does_not_undo_a_version_that_did_we
     world.turn(60)
 
     def found(*, now: bool) -> None:
-        """The activity of the deployer that died is taken for alive, or observe is being started."""
+        """The dead deployer's activity counts as alive, or observe is starting."""
         is_wait = finds == "a wait"
         waits = ["green: deployer: step forward (deploy 2.0, bake) is under way"]
         world.permissions.waits = waits if now and is_wait else []
         world.place.silent_meters = {DARK} if now and not is_wait else set()
 
-    if before:  # the machine went down, and the deployer last
+    if before:  # the machine went down, the deployer last
         found(now=True)
         world.turn()
     world.another()
@@ -131,7 +131,7 @@ def test_a_release_without_traffic_may_wait_for_longer_than_a_start_may_take() -
     world = ReleaseWorld()
     world.ask(Kind.DEPLOY, NEW)
     world.until(lambda release: release.step is Step.READY)
-    world.place.world.sides[DARK].since_ms = world.now_ms + 700_000  # not ready for so long
+    world.place.world.sides[DARK].since_ms = world.now_ms + 700_000  # not ready for this long
     world.permissions.waits = ["green: maintenance: maintain is under way"]
     world.turn(650)
     assert (world.release.step, world.release.back) == (Step.READY, "")

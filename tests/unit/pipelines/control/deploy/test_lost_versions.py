@@ -1,4 +1,4 @@
-"""The version from before cannot be started any more: a release says so, before it begins or at its end."""
+"""If the former version can no longer be started, a release reports it before it begins or at its end."""
 
 import pytest
 
@@ -46,7 +46,7 @@ def test_a_good_version_that_is_gone_ends_a_release_that_says_what_is_left() -> 
     assert release.unfinished.startswith(left)
     assert _said(release, Step.RESTART) == release.unfinished
     assert (world.place.world.shares, world.place.world.sides[DARK].parked) == ({LIGHT: 100, DARK: 0}, True)
-    # What is left is processed by the next version that is started there.
+    # The next version started there processes the rest.
     world.place.world.gone = []
     world.ask(Kind.DEPLOY, NEW)
     assert world.ended().step is Step.DONE

@@ -1,4 +1,4 @@
-"""How long a release is in its step, as Prometheus reads it."""
+"""Seconds that a release has spent in its step, as Prometheus reads them."""
 
 from msgspec.structs import replace
 
@@ -9,7 +9,7 @@ from shared.runtime.metrics import DeployMetric
 
 
 class Deployer:
-    """Metrics at a clock that the test moves."""
+    """Metrics on the test's clock."""
 
     def __init__(self) -> None:
         self.now_ms = 10_000

@@ -1,4 +1,4 @@
-"""A release that waits, or may have lost its activities, changes nothing there; a step back goes on."""
+"""A waiting release, or one that may have lost its activities, changes nothing; a step back goes on."""
 
 from collections.abc import Callable
 from random import Random
@@ -41,7 +41,7 @@ def test_a_step_forward_that_may_not_act_only_looks(
     world.until(lambda release: release.step is step)
     world.another()
     world.turn()
-    world.place.world.sides[LIGHT].retries = 4  # or it would be drained at once
+    world.place.world.sides[LIGHT].retries = 4  # otherwise it would be drained at once
     holds_up(world)
     called = list[str]()
     world.place.before_call = called.append
@@ -57,7 +57,7 @@ def test_a_step_forward_that_may_not_act_only_looks(
 
 
 class Doubtful(FakePermissions):
-    """They are asked before each change, and let some of them through."""
+    """Permissions that are checked before each change, and permit some of them."""
 
     def __init__(self, world: ReleaseWorld) -> None:
         super().__init__()
@@ -85,7 +85,7 @@ class Doubtful(FakePermissions):
         (Kind.BURST, "", Kind.BURST_OFF),
     ],
 )
-def test_it_is_known_right_before_each_change_that_it_may_be_made(
+def test_permission_is_checked_right_before_each_change_of_a_release(
     kind: Kind, version: str, then: Kind | None
 ) -> None:
     world = ReleaseWorld(SHORT)

@@ -1,4 +1,4 @@
-"""On the way back a side is parked again once what came meanwhile is processed."""
+"""On the way back a side is parked again once it has processed the events that came meanwhile."""
 
 from pipelines.control.deploy.backend import BackendError
 from shared.contracts.release_steps import Kind, Step
@@ -11,7 +11,7 @@ def test_a_side_that_is_stopped_for_long_is_still_asked_where_it_stands() -> Non
     world.ask(Kind.DEPLOY, Bad.SLOWER)
     world.until(lambda release: release.step is Step.STOP)
     world.place.world.sides[DARK].spoilt = True
-    world.turn(150)  # so long it took to end its programs
+    world.turn(150)  # ending its programs took this long
     world.turn()
     assert world.release.step is Step.STOP
     world.place.world.sides[DARK].spoilt = False

@@ -1,4 +1,4 @@
-"""A side is parked once all that it took has arrived, in memory."""
+"""In memory, a side is parked once all its events have arrived."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A step forward waits while the target's brokers or machines are being patched; a step back does not."""
+"""A step forward waits while the target's brokers or machines are patched; a step back does not."""
 
 import pytest
 
@@ -10,7 +10,7 @@ PATCHED = [f"a broker of {DARK} is being patched"]
 
 
 def _patched_at(step: Step) -> ReleaseWorld:
-    """A release with a target that is being patched when it comes to a step."""
+    """A release whose target is being patched when it reaches a step."""
     world = ReleaseWorld(SHORT)
     world.ask(Kind.DEPLOY, NEW)
     world.until(lambda release: release.step is step)
@@ -53,7 +53,7 @@ def test_the_end_of_a_burst_waits_for_a_patch_of_the_side_that_takes_all() -> No
         world.turn()
     assert (world.release.step, world.release.waits) == (Step.ALL, [f"a broker of {LIGHT} is being patched"])
     world.place.world.sides[LIGHT].patched = False
-    world.place.silent_brokers = {LIGHT}  # which is not a reason to go on bursting
+    world.place.silent_brokers = {LIGHT}  # this does not justify further bursting
     assert world.ended().step is Step.DONE
     assert_whole(world, version=OLD, side=LIGHT)
 
@@ -103,7 +103,7 @@ def test_a_step_that_has_begun_is_not_interrupted_by_a_patch() -> None:
     world.until(lambda release: release.step is Step.READY)
     world.turn()
     world.place.world.sides[DARK].patched = True
-    world.place.world.sides[DARK].failed = True  # what failed to start is started again
+    world.place.world.sides[DARK].failed = True  # whatever failed to start is started again
     world.until(lambda release: release.step is Step.PROVE)
     world.turn()
     assert world.release.waits == PATCHED

@@ -1,4 +1,4 @@
-"""A side that takes no events gets no more of the traffic, and is not done with all of it."""
+"""A side that takes no events gets no further traffic, and does not count as serving all of it."""
 
 from shared.contracts.release_steps import Kind, Step
 from tests.harness.fake_world import DARK, LIGHT, NEW, OLD

@@ -1,4 +1,4 @@
-"""Whole releases over two sides in memory: a good version takes all traffic, a bad one is undone."""
+"""Whole releases over two sides in memory: a good version gets all traffic, a bad one is undone."""
 
 import pytest
 
@@ -85,7 +85,7 @@ def test_a_switch_moves_the_serving_version_to_the_other_side() -> None:
 @pytest.mark.parametrize("late", [(0.12,), (0.29,), (0.29, 0.1)])
 def test_a_switch_is_not_undone_because_the_side_still_compiles_at_first(late: tuple[float, ...]) -> None:
     world = ReleaseWorld()
-    world.place.late_when_cold = late
+    world.place.meter.late_when_cold = late
     world.ask(Kind.SWITCH)
     assert (world.ended().step, world.release.back) == (Step.DONE, "")
     assert_whole(world, version=OLD, side=DARK)
@@ -94,7 +94,7 @@ def test_a_switch_is_not_undone_because_the_side_still_compiles_at_first(late: t
 @pytest.mark.parametrize("late", [(0.6,), (0.29, 0.2), (0.12,) * 5])
 def test_a_switch_to_a_side_that_stays_late_is_undone(late: tuple[float, ...]) -> None:
     world = ReleaseWorld()
-    world.place.late_when_cold = late
+    world.place.meter.late_when_cold = late
     world.ask(Kind.SWITCH)
     assert world.ended().step is Step.UNDONE
     assert "are late, where 5 % are allowed" in world.release.back

@@ -1,4 +1,4 @@
-"""Where a side begins to process again what went through a bad version."""
+"""The point from which a side reprocesses a bad version's events."""
 
 from hypothesis import given
 from hypothesis import strategies as st

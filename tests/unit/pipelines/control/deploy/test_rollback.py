@@ -1,4 +1,4 @@
-"""Rollbacks of releases that are done, and the end of a burst, over two sides in memory."""
+"""Rollbacks of completed releases, and the end of a burst, over two sides in memory."""
 
 from functools import cache
 
@@ -17,14 +17,14 @@ from tests.harness.release_world import ReleaseWorld, assert_whole
 
 @cache
 def _done() -> tuple[Release, bytes, int]:
-    """A release of NEW that is done, the place then as JSON, and the time; played once for all tests."""
+    """A completed release of NEW, the place afterwards as JSON, and the time; run once for all tests."""
     world = ReleaseWorld()
     world.ask(Kind.DEPLOY, NEW)
     return world.ended(), msgspec.json.encode(world.place.world), world.now_ms
 
 
 def _released() -> ReleaseWorld:
-    """A release of NEW is done."""
+    """A completed release of NEW."""
     world = ReleaseWorld()
     world.store.release, place, world.now_ms = _done()
     world.place.world = msgspec.json.decode(place, type=World)

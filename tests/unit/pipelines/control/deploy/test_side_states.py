@@ -1,4 +1,4 @@
-"""The states shown of both sides, and the cost of finding them."""
+"""The states shown for both sides, and the cost of finding them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A side is drained and parked though its observe, or that of the side that serves, says nothing."""
+"""A side is drained and parked even if its own or the serving side's observe is silent."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ READY_SECONDS = 1_800
 
 
 class _AsksHealth(FakePermissions):
-    """A step begins once the sides are as stable as it needs, as the registers have it."""
+    """A step begins once the sides are stable enough for it, according to the registers."""
 
     def __init__(self, place: FakePlace) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The place is started again during a release, with what has traffic only: the release starts the rest."""
+"""A restart of the place starts only sides with traffic; the release under way starts the rest."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.harness.release_world import SHORT, ReleaseWorld, assert_whole, steps
 
 
 def _down(kind: Kind, step: Step) -> ReleaseWorld:
-    """A release to the dark side, which was parked when the step had begun."""
+    """A release to the dark side, which was parked when the step began."""
     world = ReleaseWorld(SHORT)
     world.ask(kind, NEW if kind is Kind.DEPLOY else "")
     world.until(lambda release: release.step is step)
@@ -43,7 +43,7 @@ def test_a_version_that_is_started_again_gets_its_first_traffic_when_it_is_ready
 def test_a_version_that_is_started_again_has_the_time_of_a_start() -> None:
     world = _down(Kind.DEPLOY, Step.PROVE)
     world.until(lambda release: release.step is Step.READY)
-    world.place.world.sides[DARK].since_ms = world.now_ms + 1_700_000  # not ready for so long
+    world.place.world.sides[DARK].since_ms = world.now_ms + 1_700_000  # not ready for this long
     assert (world.ended().step, world.release.back) == (Step.DONE, "")
     assert_whole(world, version=NEW, side=DARK)
 

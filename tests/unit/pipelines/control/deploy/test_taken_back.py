@@ -1,4 +1,4 @@
-"""The side that served gets its traffic back: at any step, parked, or started again meanwhile."""
+"""The side that served gets its traffic back: at any step, even parked or restarted."""
 
 import pytest
 from msgspec.structs import replace
@@ -61,7 +61,7 @@ def test_a_side_that_lacks_something_is_started_again_and_gets_its_traffic_back_
     world = ReleaseWorld()
     world.ask(Kind.DEPLOY, NEW)
     world.until(lambda release: release.step is Step.BAKE)
-    world.place.world.sides[LIGHT].failed = True  # a program of it is not ready
+    world.place.world.sides[LIGHT].failed = True  # one of its programs is not ready
     asked_ms = world.now_ms
     world.ask(Kind.ROLLBACK)
     world.until(lambda release: release.step is Step.SETTLE)
@@ -74,7 +74,7 @@ def test_a_side_that_runs_and_is_not_ready_gets_no_traffic_before_its_start_had_
     world.ask(Kind.DEPLOY, NEW)
     world.until(lambda release: release.step is Step.BAKE)
     serves = dict(world.place.world.shares)
-    world.place.world.sides[LIGHT].since_ms = world.now_ms + 400_000  # not ready for so long
+    world.place.world.sides[LIGHT].since_ms = world.now_ms + 400_000  # not ready for this long
     world.ask(Kind.ROLLBACK)
     world.until(lambda release: release.step is Step.WAKE)
     world.turn(300)

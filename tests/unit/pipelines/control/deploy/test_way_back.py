@@ -157,7 +157,7 @@ def test_what_a_version_refused_is_replayed_though_the_other_sides_minutes_are_k
     answers: str,
 ) -> None:
     world = ReleaseWorld()
-    world.place.settle_ms = 180_000
+    world.place.meter.settle_ms = 180_000
     world.ask(Kind.DEPLOY, Bad.REFUSES)
     world.until(lambda release: release.step is Step.WATCH)
     world.turn(60)
@@ -166,7 +166,7 @@ def test_what_a_version_refused_is_replayed_though_the_other_sides_minutes_are_k
     answered = world.place.minutes
 
     def late(side: str, first: int, last: int) -> list[SideMinute]:
-        """For ten minutes the former side's observe does not answer, or has not judged anything yet."""
+        """The former side's minutes: for ten minutes its observe is silent, or has judged nothing yet."""
         found = list(answered(side, first, last))
         if side == DARK or world.now_ms - world.release.since_ms > 600_000:
             return found
@@ -217,7 +217,7 @@ def test_a_version_that_spoils_its_own_checkpoint_is_undone_from_the_snapshot() 
 
 def test_a_version_that_loses_its_own_checkpoint_is_undone_from_the_snapshot() -> None:
     world = ReleaseWorld()
-    world.ask(Kind.DEPLOY, Bad.SLOWER)  # so that the side does not stand at its beginning
+    world.ask(Kind.DEPLOY, Bad.SLOWER)  # so that the side does not stand at its start
     world.ended()
     world.ask(Kind.DEPLOY, Bad.SLOWER)
     world.until(lambda release: release.step is Step.STOP)

@@ -1,4 +1,4 @@
-"""Inputs for tests of alarms: a healthy side, and its possible problems."""
+"""Inputs for tests of alarms: a healthy side, and the problems it may have."""
 
 from typing import Any
 
@@ -48,7 +48,7 @@ def inputs(*minutes: MinuteCard, **given: object) -> Inputs:
 
 
 def lossy(minute: int, lost: int = 1, node: Node = Node.ROUTE, **given: Any) -> MinuteCard:
-    """A minute in which a hop lost the first of 100 events, with their names."""
+    """A minute in which a hop lost the first of 100 events, with their ids."""
     named = [NamedEvent(hash=f"{at:016x}", times=1, id=f"id-{at}") for at in range(lost)]
     row = HopRow(node=node, taken=100, given=100 - lost, lost=lost, named=named, look_at=["events/0/10-19"])
     return card(minute, lost=lost, good=100 - lost, hops=[row], **given)

@@ -1,4 +1,4 @@
-"""Derives cards from a simulated chain directly."""
+"""Derives cards directly from a simulated chain."""
 
 from collections.abc import Iterable, Mapping
 
@@ -31,7 +31,7 @@ def settled(
     now_ms: int = LATER,
     read: bool = True,
 ) -> JudgedMinute:
-    """The verdict on the world's minute, after further reads if it asks for them."""
+    """The verdict on the world's minute, after further reads if the verdict needs them."""
     state, passed = book.minutes[TENANT, MINUTE], passed or world.passed()
     found = Identified()
     judgement = judge(state, passed, now_ms, SETTLE)
@@ -51,7 +51,7 @@ def card_of(world: World, passed: ReadProgress | None = None, now_ms: int = LATE
 
 
 def wrong(card: MinuteCard) -> Mapping[tuple[str, str], tuple[int, int]]:
-    """Lost and doubled by node and pipe, where any are."""
+    """Lost and doubled counts by node and pipe, where there are any."""
     return {(r.node.value, r.pipe): (r.lost, r.doubled) for r in card.hops if r.lost or r.doubled}
 
 

@@ -1,4 +1,4 @@
-"""A control loop in memory: a test moves its clock, its ledger and its brokers."""
+"""A control loop in memory: the test moves its clock, its ledger and its brokers."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
@@ -36,7 +36,7 @@ _NEVER = 10**15
 
 
 class Brokers:
-    """The offsets that they answer with."""
+    """Brokers with given offsets."""
 
     def __init__(self) -> None:
         self.ends: Offsets = {}
@@ -44,7 +44,7 @@ class Brokers:
         self.away = False
 
     def written(self, ends: Offsets) -> None:
-        """The topics end here, and every node has read all of it."""
+        """End the topics here; every node has read all of it."""
         self.ends = dict(ends)
         self.committed = {
             node: {place: end for place, end in ends.items() if place[0] in INPUTS[node]}
@@ -64,7 +64,7 @@ class Brokers:
 
 
 class NoSecrets:
-    """Secrets that are wanted, and not there."""
+    """Secrets that are wanted and missing."""
 
     def want(self, names: Iterable[str]) -> None:
         list(names)
@@ -74,7 +74,7 @@ class Looped:
     """An observe process without its threads, with everything in memory."""
 
     def __init__(self, now_ms: int, store: MemoryStore | None = None, **given: Any) -> None:
-        """It goes on with what an earlier process left in the store."""
+        """Continue with the state that an earlier process left in the store."""
         self.now_ms = now_ms
         self.store = MemoryStore() if store is None else store
         self.tables, self.brokers = Repository(self.store), Brokers()
@@ -111,13 +111,13 @@ class Looped:
         return self.now_ms
 
     def enter(self, ranges: Iterable[Range]) -> None:
-        """New records of the ledger."""
+        """Add new records to the ledger."""
         entries = [Entry(offset, found) for offset, found in enumerate(ranges, self._offset)]
         self._offset += len(entries)
         self.loop.enter(entries)
 
     def look(self, seconds: int = 0) -> None:
-        """A pass now, and further ones as time goes by."""
+        """Run a pass now, and further ones as time goes by."""
         until_ms = self.now_ms + seconds * 1_000
         self.loop.enter([])
         self.loop.look()
@@ -134,7 +134,7 @@ class Looped:
         return found
 
     def close(self) -> None:
-        """End the process; what it has to store is stored. Nothing once it has ended."""
+        """End the process and store what is pending; has no effect after the end."""
         if not self._closed:
             self._closed = True
             self.loop.save()

@@ -6,7 +6,7 @@ from pipelines.control.observe.dynamodb import Item, Store
 
 
 class MemoryStore(Store):
-    """Keeps items as they are written; never fails."""
+    """Keeps items as written; never fails."""
 
     def __init__(self) -> None:
         self._items: dict[tuple[str, str], Item] = {}

@@ -1,4 +1,4 @@
-"""A clock that was ahead for one look, and is set back, stops nothing and settles nothing early."""
+"""A clock that was ahead for one look and is then set back stops nothing and settles nothing early."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ DAY = day_of(MINUTE)
 
 
 def later(world: World, *lost: str) -> Sequence[Range]:
-    """The ledger of two events of a new tenant; `lost` are those that ingest loses."""
+    """The ledger of two events of a new tenant; ingest loses those in `lost`."""
     before = dict(world.ends)
     world.lost |= {(Stage.EVENTS, "", each) for each in lost}
     world.send(["x", "y"], tenant="zoo")
@@ -25,7 +25,7 @@ def later(world: World, *lost: str) -> Sequence[Range]:
 
 
 def ahead(start: Start, world: World, **given: object) -> Looped:
-    """A process with one look at all of the world's events, by a clock that is set back after it."""
+    """A process that looked once at all of the world's events while its clock was ahead."""
     observe = start(AHEAD, **given)
     observe.brokers.written(world.ends)
     observe.enter(world.ranges())
@@ -78,7 +78,7 @@ def test_brokers_that_do_not_answer_afterwards_leave_the_meter_behind(start: Sta
 
 
 def outputs_first(observe: Looped, world: World) -> None:
-    """audit has not read `collected` as far as the rest: nothing is doubled, and nothing settled."""
+    """audit has not read the rest of `collected`: nothing is doubled, and nothing settled."""
     ranges = later(world)
     observe.brokers.written(world.ends)
     observe.enter(each for each in ranges if each.topic != "collected")
@@ -109,7 +109,7 @@ def test_a_minute_that_was_tallied_by_the_clock_ahead_settles_in_time(start: Sta
     assert card(observe, "acme").settled
 
 
-def test_the_same_after_a_restart(start: Start) -> None:
+def test_a_minute_tallied_by_a_clock_ahead_settles_after_a_restart(start: Start) -> None:
     world = World().send(["a", "b"])
     former = ahead(start, world, settle_seconds=180)
     former.close()

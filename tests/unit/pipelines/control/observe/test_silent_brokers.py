@@ -1,4 +1,4 @@
-"""While brokers do not answer observe, it knows of no node whether it stands still."""
+"""While brokers do not answer, observe cannot tell whether a node has stalled."""
 
 from shared.contracts.alarms import AlarmKind
 from tests.unit.pipelines.control.observe.conftest import Start
@@ -11,7 +11,7 @@ BEHIND = {AlarmKind.METER: ["meter"]}
 
 
 def with_unread_events(observe: Looped, *nodes: str) -> None:
-    """audit has read everything, and these nodes nothing."""
+    """audit has read everything, and these nodes have read nothing."""
     observe.brokers.written(WORLD.ends)
     observe.brokers.committed |= {node: {} for node in nodes}
     observe.enter(WORLD.ranges())

@@ -35,7 +35,7 @@ LAGS: Final[Mapping[Stage, int]] = {
     Stage.LETTER: 100,
     Stage.RETRIED: 30_000,
 }
-"""From the event's time to its record, milliseconds; others 200."""
+"""Milliseconds from the event's time to its record; 200 for other stages."""
 
 
 class Event(NamedTuple):
@@ -75,7 +75,7 @@ def slow(_id: str, _pipe: str) -> str:
 
 @dataclass
 class World:
-    """`lost` and `doubled` name records by stage, name and id; each is lost, or doubled, once."""
+    """`lost` and `doubled` name records by stage, name and id; each of them is lost, or doubled, once."""
 
     lost: set[tuple[Stage, str, str]] = field(default_factory=set)
     doubled: set[tuple[Stage, str, str]] = field(default_factory=set)
@@ -83,7 +83,7 @@ class World:
     """Whether transmit recognises second copies."""
 
     forgets: frozenset[str] = frozenset()
-    """Pipes of which it does not recognise second copies."""
+    """Pipes for which it does not recognise second copies."""
 
     topics: dict[tuple[str, int], list[list[Event]]] = field(default_factory=dict)
 
@@ -97,7 +97,7 @@ class World:
         tenant: str = TENANT,
         late: bool = False,
     ) -> "World":
-        """Events through the whole chain; without pipes they are unmatched."""
+        """Send events through the whole chain; without pipes they are unmatched."""
         of = _Of(tenant, minute, late)
         collected = [self._write(Topic.COLLECTED, of.event(Stage.COLLECTED, "web", i)) for i in ids]
         events = self._through(Topic.EVENTS, [of.event(Stage.EVENTS, "", e.id) for e in collected])
@@ -118,7 +118,7 @@ class World:
     def process_again(
         self, ids: Iterable[str], pipes: Sequence[str] = ("p1",), outcomes: Outcomes = slow
     ) -> "World":
-        """Events of the minute through the chain a second time, as after a rollback with a replay."""
+        """Send the minute's events through the chain a second time, as after a rollback with a replay."""
         of = _Of(TENANT, MINUTE, False, True)
         events = self._through(Topic.EVENTS, [of.event(Stage.EVENTS, "", i) for i in ids])
         if not pipes:
@@ -171,7 +171,7 @@ class World:
         events: Iterable[Event],
         claims: Callable[[Event], list[Event]] = lambda _: [],
     ) -> list[Event]:
-        """Written as often as it is to be; gives what can be read."""
+        """Write the records, lost and doubled as configured; returns those that can be read."""
         written = [each for event in events for each in [event] * self._times(event)]
         for event in written:
             self._write(topic, event, *claims(event))
@@ -250,7 +250,7 @@ class World:
                 yield ObservedEvent(record, *of, replayed=e.replayed)
 
     def passed(self, at_ms: int = LATER - SETTLE, nodes: Iterable[str] | None = None) -> ReadProgress:
-        """All nodes are done with everything since `at_ms`, and audit has read all of it."""
+        """All nodes have finished everything since `at_ms`, and audit has read all of it."""
         every = ("ingest", "route", "transmit", WRITING, "retry")
         mark = Watermark(at_ms, dict(self.ends))
         return ReadProgress(marks=dict.fromkeys(every if nodes is None else nodes, (mark,)), read_to_ms=at_ms)
@@ -270,7 +270,7 @@ class _Of(NamedTuple):
 
 
 def tally(found: Sequence[tuple[int, Event]]) -> Tally:
-    """As audit makes it."""
+    """A tally as audit makes it."""
     events = [event for _, event in found]
     first, stage = events[0], events[0].stage
     lags = np.array([event.lag for event in events], np.int64)

@@ -1,4 +1,4 @@
-"""What a tenant wrote is read, whatever another one's documents are like."""
+"""A tenant's documents are read, whatever another tenant's are like."""
 
 from collections.abc import Mapping
 from typing import cast
@@ -16,7 +16,7 @@ KEY = DocumentKey("destination", "d")
 
 
 class Table:
-    """One document a tenant; those of `later` tenants were written by a later version."""
+    """One document for each tenant; a later version wrote those of `later` tenants."""
 
     def __init__(self) -> None:
         self.versions = {"a": 1, "b": 1}
@@ -48,7 +48,7 @@ def reader_of(table: Table) -> CatalogueReader:
 
 
 def read(reader: CatalogueReader) -> dict[str, int]:
-    """The versions that were read, by tenant."""
+    """Versions read, by tenant."""
     reader.refresh()
     return {each.tenant: each.version for each in reader.documents}
 

@@ -1,4 +1,4 @@
-"""How much a provisioner keeps of the uses of write keys, and how much of it it writes at a time."""
+"""Bounds on the uses of write keys that a provisioner remembers, and on those that it writes at a time."""
 
 from typing import cast
 

@@ -1,4 +1,4 @@
-"""A kept result is the one that would be computed again."""
+"""A kept result equals a newly computed one."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from pipelines.control.provision.memo import Memo
 
 
 class Counted:
-    """Adds up, and counts how often."""
+    """Adds up, and counts its calls."""
 
     def __init__(self) -> None:
         self.calls = 0

@@ -1,4 +1,4 @@
-"""The provisioner's publications, decided from what is wanted and what is there."""
+"""The provisioner's publications, decided from the wanted and the existing records."""
 
 from collections.abc import Mapping
 from itertools import islice
@@ -132,7 +132,7 @@ def test_only_a_table_that_was_never_written_to_may_not_empty_a_topic_with_docum
 
 
 def old_keys(published: Entries) -> Entries:
-    """The same under the keys of versions for which a name was one tenant's."""
+    """The same entries under the keys of versions in which a name belonged to one tenant."""
     return {key.partition(b"/")[2]: entry for key, entry in published.items()}
 
 
@@ -162,7 +162,7 @@ def test_a_source_that_is_there_already_changes_at_once() -> None:
 
 
 def silent(_: str) -> Force:
-    """The nodes say nothing."""
+    """Without reports from nodes."""
     return Force.UNKNOWN
 
 

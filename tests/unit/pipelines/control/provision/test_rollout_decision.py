@@ -1,4 +1,4 @@
-"""A rollout goes up while its own events fare well, stops when they do not, and then waits for a person."""
+"""A rollout goes up while its own events are good, stops when they are not, and then waits for a person."""
 
 from collections.abc import Mapping
 
@@ -49,7 +49,7 @@ def test_it_goes_up_step_by_step_and_is_done_once_the_last_step_has_held() -> No
         (Evidence(events=500, good=500), "the meter does not answer"),
     ],
 )
-def test_it_waits_and_says_for_what(known: Evidence, reason: str) -> None:
+def test_a_rollout_waits_and_names_the_reason(known: Evidence, reason: str) -> None:
     state = decided(PLAN, START, known, 2 * EVERY)
     assert (state.state, state.share) == (RolloutPhase.WAITING, 1)
     assert reason in state.reason
@@ -129,7 +129,7 @@ def test_cards_of_the_sides_add_up_and_a_silent_side_holds(
 
 
 def test_a_meter_that_falls_silent_before_a_step_begins_holds_the_pipe_at_that_step() -> None:
-    """It has no card of the step; the other side's events alone would be enough."""
+    """It has no card of the step; the other side's events alone would suffice."""
     began = decided(PLAN, START, GOOD, NOW)
     silent = card(NOW - 10_000, since_ms=START.since_ms)
     now_ms = NOW + EVERY
@@ -161,7 +161,7 @@ facts = st.integers(0, 2_000).flatmap(
 
 
 def is_bad(plan: Rollout, known: Evidence) -> bool:
-    """By the definition alone."""
+    """The verdict by the definition alone."""
     if not known.events:
         return False
     return (

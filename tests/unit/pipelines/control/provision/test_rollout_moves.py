@@ -1,4 +1,4 @@
-"""Of what a look decides, only a pipe's next share is a step up, and it acts on every side that is alive."""
+"""Only a pipe's next share is a step up, and it acts on every side that is alive."""
 
 from msgspec.structs import replace
 

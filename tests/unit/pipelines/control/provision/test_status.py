@@ -1,4 +1,4 @@
-"""How far a side is with each document."""
+"""The progress of each document on a side."""
 
 import pytest
 
@@ -97,7 +97,7 @@ def test_a_deletion_is_in_force_when_the_nodes_are_past_it_and_also_if_its_recor
     assert found.state is State.IN_FORCE
 
 
-def test_of_a_deletion_of_a_kind_that_only_a_later_version_knows_nothing_is_said() -> None:
+def test_a_deleted_document_of_an_unknown_kind_has_no_status() -> None:
     deletion = stored(None, kind="stream")
     assert judged([deletion], {}, lambda _: 7, {}) == []
     assert list(forgettable([deletion], {}, lambda _: -1, {}, 2 * KEPT_MS)) == []

@@ -1,4 +1,4 @@
-"""A version is refused for what it reads worse than the one that serves."""
+"""A version is refused for records that it reads worse than the serving version."""
 
 from pipelines.control.readability.answer import Reading, more_refused
 

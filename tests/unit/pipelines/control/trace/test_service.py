@@ -1,4 +1,4 @@
-"""trace handles a receiver's answers; the receiver and the consumer are simulated."""
+"""trace handles a receiver's answers; receiver and consumer are simulated."""
 
 import threading
 from collections.abc import Callable, Iterable
@@ -55,7 +55,7 @@ class Record:
 
 
 class Topics:
-    """The consumer: gives out records of a partition, and keeps what is committed.
+    """The consumer: returns records of a partition, and remembers commits.
 
     As with librdkafka, a partition that is taken away and given back is still paused.
     """
@@ -89,7 +89,7 @@ class Topics:
         self._paused -= {each.partition for each in partitions}
 
     def take_away(self, service: TraceService, number: int) -> None:
-        """A rebalance: another member gets a partition."""
+        """Rebalance: another member gets a partition."""
         service._revoked(cast(Consumer, self), [partition_of_traces(number)])
         self._held.remove(number)
 
@@ -105,7 +105,7 @@ def partition_of_traces(number: int) -> TopicPartition:
 
 
 class Receiver:
-    """The exporter: the events of each acknowledged request."""
+    """The exporter: remembers the events of each acknowledged request."""
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
@@ -130,7 +130,7 @@ class Scene:
     def __init__(self, events: Iterable[str], answer: Answer, hold_ms: int = 0) -> None:
         self.topics, self.receiver, self.metrics = Topics(events), Receiver(answer), TraceMetrics()
         stopping = threading.Event()
-        stopping.set()  # so that a pause is none
+        stopping.set()  # so that a pause has no effect
         self.service = TraceService(
             consumer=cast(Consumer, self.topics),
             exporter=cast(OtlpExporter, self.receiver),
@@ -188,14 +188,18 @@ def test_more_traces_than_are_held_at_once_do_not_wait_for_the_hold_time() -> No
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> int:
-    """Points that fill the buffer: a tenth of the usual."""
+    """Trace points that fill the buffer, which has a tenth of its usual size."""
     monkeypatch.setattr("pipelines.control.trace.span_buffer.MAX_POINTS", BATCH_POINTS)
     return BATCH_POINTS
 
 
-def test_reading_pauses_while_the_buffer_is_full_and_the_receiver_takes_nothing(small: int) -> None:
-    scene = Scene((f"e{n}" for n in range(small)), lambda _: ExportResult.UNAVAILABLE)
-    for _ in range(small // 1_000):
+@pytest.mark.parametrize("points", [BATCH_POINTS, pytest.param(MAX_POINTS, marks=pytest.mark.proof)])
+def test_reading_pauses_while_the_buffer_is_full_and_the_receiver_takes_nothing(
+    points: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipelines.control.trace.span_buffer.MAX_POINTS", points)
+    scene = Scene((f"e{n}" for n in range(points)), lambda _: ExportResult.UNAVAILABLE)
+    for _ in range(points // 1_000):
         scene.service.turn()
     assert scene.topics.paused
 

@@ -1,4 +1,4 @@
-"""collect's application on an event loop of the test: a configuration in memory, and records go to a list."""
+"""collect's application on the test's event loop, with configuration and records in memory."""
 
 import asyncio
 from collections.abc import Iterable, MutableMapping, Sequence
@@ -41,7 +41,7 @@ class Config:
 
 
 def collect(*, rate_limit: float | None = None, max_requests: int = 100) -> CollectApp:
-    """The application, with one source, which stands still in time."""
+    """The application with one source, on a clock that stands still."""
     source = Source(name="players", tenant="acme", write_keys=[KEY], rate_limit=rate_limit)
     entries = {document_key(source): Entry(version=1, document=sealed(source))}
     config, metrics = Config(Catalogue(entries)), CollectMetrics()
@@ -63,13 +63,13 @@ def collect(*, rate_limit: float | None = None, max_requests: int = 100) -> Coll
 
 @dataclass
 class Request:
-    """A client's request; the client sends the body when it likes."""
+    """A client's request; the test decides when it sends the body."""
 
     content_type: str = Format.BATCH.value
     status: int | None = None
     body: bytes = b""
     takes: asyncio.Event | None = None
-    """Set once the client takes its answer; None if it does so at once."""
+    """Set once the client reads its answer; None if it reads at once."""
 
     dropped: bool = False
     _pieces: asyncio.Queue[dict[str, Any]] = field(default_factory=asyncio.Queue)
@@ -78,7 +78,7 @@ class Request:
         self._pieces.put_nowait({"type": "http.request", "body": piece, "more_body": more})
 
     async def run(self, app: CollectApp) -> None:
-        """Returns when it is answered."""
+        """Run the request; returns when it is answered."""
         headers = ((b"authorization", f"Bearer {KEY}"), (b"content-type", self.content_type))
         scope = {
             "type": "http",
@@ -100,7 +100,7 @@ class Request:
 
 
 async def post(app: CollectApp, body: bytes, content_type: str = Format.BATCH.value) -> Request:
-    """A request that sends its whole body at once, after its answer."""
+    """A request that sends its whole body at once, with its answer."""
     request = Request(content_type)
     request.send(body, more=False)
     await request.run(app)

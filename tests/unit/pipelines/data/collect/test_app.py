@@ -1,4 +1,4 @@
-"""Requests at once: the ones that send slowly give way."""
+"""Of concurrent requests the slowest senders give way."""
 
 import asyncio
 from typing import Final
@@ -41,14 +41,14 @@ def test_slow_requests_that_take_every_place_shut_no_whole_one_out() -> None:
         assert statuses(slow) == [503, 202, None, None, None], "the others go on"
         for each, task in zip(slow, tasks, strict=True):
             task.cancel()
-            each.send(b"", more=False)  # what a client still sends is read before its connection is closed
+            each.send(b"", more=False)  # the client's rest is read before its connection is closed
         await asyncio.gather(*tasks, return_exceptions=True)
 
     asyncio.run(act())
 
 
 def test_an_answer_that_waits_for_its_client_is_not_dropped_for_a_new_request() -> None:
-    """Its events are written: they would be sent again, and counted twice if they have no ids."""
+    """Its events are written: they would be sent again, and without ids be counted twice."""
 
     async def act() -> None:
         app = collect(max_requests=AT_ONCE)

@@ -1,4 +1,4 @@
-"""A costly request leaves turns of the loop to others, and costs its source's rate."""
+"""A costly request lets other requests take turns on the loop, and counts against its source's rate."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ def events(count: int, data: str) -> bytes:
 
 
 async def turns_of_others(body: bytes) -> int:
-    """How often another task runs while a body is handled."""
+    """Number of turns of another task while a body is handled."""
     posted = asyncio.create_task(post(collect(), body))
     turns = 0
     while not posted.done():

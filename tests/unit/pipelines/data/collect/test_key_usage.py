@@ -1,4 +1,4 @@
-"""Which write keys are reported as used, and when; and that reports hold up no events."""
+"""Which uses of write keys are reported, and when; reports delay no events."""
 
 import asyncio
 import time
@@ -45,7 +45,7 @@ def test_keys_of_sources_that_come_and_go_are_forgotten() -> None:
 
 
 class Brokers:
-    """A client: `collected` is acknowledged at each poll, the partition of `key_usage` takes nothing."""
+    """A client: each poll acknowledges `collected`, and the partition of `key_usage` accepts nothing."""
 
     def __init__(self) -> None:
         self.waiting: list[tuple[str, Callable[[KafkaError | None, None], None]]] = []

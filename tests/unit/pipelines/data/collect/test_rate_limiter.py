@@ -1,4 +1,4 @@
-"""The rate limiter, on a clock of the test."""
+"""The rate limiter on the test's clock."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Statuses of replies."""
+"""Statuses of responses."""
 
 import msgspec
 import pytest

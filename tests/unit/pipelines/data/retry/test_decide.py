@@ -1,4 +1,4 @@
-"""When a waiting record leaves, with which headers, and that its attempts continue."""
+"""When a waiting record is released, with which headers, and with a continued attempt count."""
 
 from datetime import timedelta
 
@@ -26,7 +26,7 @@ POLICY = Policy(local_tries=3, pause=0.05, pause_limit=1.0, give_up=timedelta(ho
 def record(
     topic: Topic = Topic.RETRY_IN_30S, written_ms: int = NOW, **headers: bytes | None
 ) -> WaitingRecord:
-    """A waiting record; `headers` replace those hifi reads: not_before, attempt."""
+    """A waiting record; `headers` replace those that retry reads: not_before, attempt."""
     stamps = {"not_before": str(NOW + 10_000).encode(), "attempt": b"1"} | headers
     read: Headers = [(f"hifi_{name}", value) for name, value in stamps.items()]
     others: Headers = [("ce_id", b"e1"), (h.FIRST_TRY, b"17"), (h.REASON, b"failed: 503"), ("x", None)]
@@ -81,11 +81,11 @@ def test_nothing_waits_longer_than_its_topics_delay_and_nothing_is_put_off(
     due = delayed_record(record(topic, written, not_before=str(not_before).encode()), NOW).due_ms
     assert due <= min(not_before, NOW + delay_ms(topic), written + delay_ms(topic))
     if not_before <= min(NOW, written) + delay_ms(topic):
-        assert due == not_before  # as long as transmit asked for, and no less
+        assert due == not_before  # as long as transmit asked for, and no shorter
 
 
 def sent_again(moved: Row, now_ms: int) -> tuple[int, Event]:
-    """The time at which retry sends on a record of a retry topic, and the event that transmit reads."""
+    """Release time of a retry topic's record, and the event that transmit reads."""
     waiting = WaitingRecord(Topic(moved.topic), 0, 0, moved.key, moved.value, moved.headers, now_ms)
     held = delayed_record(waiting, now_ms)
     assert held.output.topic == Topic.RETRY_OUT
@@ -95,7 +95,7 @@ def sent_again(moved: Row, now_ms: int) -> tuple[int, Event]:
 
 
 def failed(one: Event, now_ms: int) -> tuple[RetryLater | Dead, Row]:
-    """A try that ends in 503, and the record that transmit writes of the event."""
+    """A try that ends in 503, and transmit's record of the event."""
     first_ms = now_ms if one.first_try_ms is None else one.first_try_ms
     at = Situation(
         events=1, tries=3, attempt=one.attempt, first_try_ms=first_ms, now_ms=now_ms, seconds_left=5

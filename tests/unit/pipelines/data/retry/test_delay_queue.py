@@ -1,4 +1,4 @@
-"""Records leave a partition in order, none early, and a burst spread over time."""
+"""Records leave a partition in order, none early, and a burst is spread over time."""
 
 from bisect import bisect_right
 from collections import Counter
@@ -29,7 +29,7 @@ def held(offset: int, due_ms: int, size: int = 0) -> DelayedRecord:
 def left_at(
     records: Sequence[tuple[int, int]], topic: Topic = TOPIC, spread: float = SPREAD
 ) -> list[tuple[int, int]]:
-    """(offset, when) of each of (written, due) records as retry would let them go."""
+    """(offset, time) at which retry would release each of (written, due) records."""
     written = [at for at, _ in records]
     queue, now, read, left = DelayQueue(topic, spread), 0, 0, list[tuple[int, int]]()
     while len(left) < len(records):
@@ -65,12 +65,12 @@ def test_all_leave_once_in_order_none_early_and_none_later_than_its_topics_delay
     assert [offset for offset, _ in left] == list(range(len(records)))
     for offset, at in left:
         written, due = records[offset]
-        assert due <= at <= written + DELAY_MS + STEP_MS  # these few need no spreading
+        assert due <= at <= written + DELAY_MS + STEP_MS  # too few to need spreading
 
 
 @given(st.integers(1, 200_000), st.floats(0, 1), st.integers(1, 50))
 def test_waiting_records_have_left_when_a_span_is_over(waiting: int, spread: float, growth: int) -> None:
-    """The rate never falls while records are due, whatever follows them."""
+    """The rate never falls while records are due, whatever comes after them."""
     span_ms, now, drain, ahead = spread * DELAY_MS, 0, DrainRate(), waiting
     while ahead > 0:
         drain = next_interval(drain, ahead + growth, span_ms, now)
@@ -92,7 +92,7 @@ def test_a_clock_that_is_set_back_does_not_stop_the_queue() -> None:
 
 
 def test_ten_minutes_of_failures_come_back_as_slowly_as_they_came() -> None:
-    """200 events a second, in requests of 100: the second try of each, five minutes after the first."""
+    """200 events a second, in requests of 100: each gets its second try five minutes after the first."""
     records = [(at, at + 300_000) for at in range(0, 600_000, 500) for _ in range(100)]
     left = left_at(records, Topic.RETRY_IN_5M)
     assert len(left) == 120_000
@@ -102,7 +102,7 @@ def test_ten_minutes_of_failures_come_back_as_slowly_as_they_came() -> None:
 
 @pytest.mark.parametrize("count", [160, pytest.param(300, marks=pytest.mark.proof)])
 def test_a_backlog_that_is_due_at_one_moment_is_spread(count: int) -> None:
-    """A destination that named a moment in Retry-After: all of ten minutes' failures are due then."""
+    """A destination named a moment in Retry-After: all failures of ten minutes are due then."""
     moment = 300_000
     records = [(at, moment) for at in range(0, 270_000, 500) for _ in range(count)]
     left = left_at(records, Topic.RETRY_IN_5M)

@@ -1,4 +1,4 @@
-"""One member of retry's group, turn by turn, with brokers that may refuse a topic."""
+"""One member of retry's group, turn by turn; brokers may refuse a topic."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, Final, cast
@@ -23,7 +23,7 @@ OVERSIZED: Final = b"oversized"
 
 
 class Brokers:
-    """Plays both clients. Each poll is a turn, as the test says; the last one stops the service."""
+    """Simulates both clients. Each poll is a turn, as the test says; the last one stops the service."""
 
     def __init__(self, *turns: Callable[["Brokers"], None]) -> None:
         self.turns = iter(turns)
@@ -42,7 +42,7 @@ class Brokers:
             at = (TIMESTAMP_CREATE_TIME, NOW)
             offset = sum(each.topic() == topic for each in self._records)
             self._records.append(
-                Message(topic, 0, offset, key=key, headers=headers, timestamp=at)  # as the brokers give it
+                Message(topic, 0, offset, key=key, headers=headers, timestamp=at)  # in the brokers' form
             )
 
     def assign(self, *topics: Topic) -> None:
@@ -51,7 +51,7 @@ class Brokers:
     def lose(self, *topics: Topic) -> None:
         self._on_lost(cast(Consumer, self), [TopicPartition(topic, 0) for topic in topics])
 
-    # As a consumer.
+    # The consumer's methods.
 
     def subscribe(self, _topics: list[str], on_assign: Any, on_revoke: Any, on_lost: Any) -> None:
         self._on_assign, self._on_lost = on_assign, on_lost
@@ -79,9 +79,9 @@ class Brokers:
         return None
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Do nothing."""
 
-    # As a producer.
+    # The producer's methods.
 
     def produce(
         self, topic: Topic, _value: bytes | None, key: bytes, headers: object, on_delivery: Any
@@ -100,7 +100,7 @@ class Brokers:
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch) -> Callable[[Brokers], RecordWriter]:
-    """Runs a service to the end of the brokers' turns."""
+    """Run a service to the end of the brokers' turns."""
 
     def running(brokers: Brokers) -> RecordWriter:
         monkeypatch.setattr(writer_module, "logging_client", lambda _config: cast(Producer, brokers))
@@ -120,7 +120,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[[Brokers], RecordWriter]:
 
 
 def rest(_brokers: Brokers) -> None:
-    """A turn without anything new."""
+    """Run a turn without anything new."""
 
 
 def keys(count: int) -> list[bytes]:

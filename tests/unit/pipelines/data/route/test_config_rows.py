@@ -1,11 +1,14 @@
-"""Pipes as rows: each path once, bad pipes left out."""
+"""Pipes become rows: each path once, without bad pipes."""
 
+import time
 from datetime import UTC, datetime
 from typing import Any
 
 from pipelines.data.route.config_rows import Row, valid_pipes
+from pipelines.data.route.field_tree import slots, tree_of
 from pipelines.data.route.kept_rows import KeptRows
 from shared.contracts.documents import Pipe, Ramp
+from shared.contracts.matching_steps import MATCHING_STEPS
 from shared.contracts.watches import Watch
 
 
@@ -21,8 +24,8 @@ def test_each_source_has_one_row_with_every_place_once() -> None:
     )
 
     assert [row[:4] for row in found] == [
-        ("acme", "player", ["ce_type"], [["k"], ["l", "m"]]),
-        ("acme", "web", [], []),
+        ("acme", "player", ["ce_type"], (["l"], ["k"], [([], [(0, "m")])])),
+        ("acme", "web", [], None),
     ]
     assert [alternative[0] for alternative in found[0][4]] == ["a", "b"]
 
@@ -31,8 +34,44 @@ def test_a_watched_field_has_the_place_of_a_condition_on_it() -> None:
     watch = [Watch(field=f"data.{name}", kind="categories") for name in ("l.m", "n")]
     (row,) = rows(pipe("a", match={"data": {"k": [1], "l": {"m": [2]}}}), pipe("b", watch=watch))
 
-    assert row[3] == [["k"], ["l", "m"], ["n"]]
-    assert row[5] == [("b", [("data.l.m", "categories", 1), ("data.n", "categories", 2)])]
+    assert row[3] == (["l"], ["k", "n"], [([], [(0, "m")])])
+    assert row[5] == [("b", [("data.l.m", "categories", 2), ("data.n", "categories", 1)])]
+
+
+def test_objects_on_the_way_to_several_fields_are_in_the_tree_once() -> None:
+    fields = {"a": {"c": {"x": [1], "y": [1]}, "d": [1]}, "b": {"c": {"x": [1]}}}
+    (row,) = rows(pipe(match={"data": fields}), pipe("q", match={"data": {"a": {"c": [1], "e": [1]}}}))
+
+    assert row[3] == (
+        ["a", "b"],
+        [],
+        [
+            ([(0, "c"), (1, "c")], [(0, "d"), (0, "c"), (0, "e")]),
+            ([], [(0, "x"), (0, "y"), (1, "x")]),
+        ],
+    )
+    assert [[condition[0] for condition in each[3]] for each in row[4]] == [[3, 4, 0, 5], [1, 2]]
+
+
+def test_a_tree_of_very_many_names_is_made_in_time() -> None:
+    began = time.process_time()
+    tree = tree_of(slots((f"n{number}", *["a"] * 120) for number in range(2_000)))
+
+    assert (tree.levels, tree.most_names) == (120, 2_000)
+    assert time.process_time() - began < 2
+
+
+def test_what_an_event_may_take_a_byte_is_that_of_one_path() -> None:
+    apart = rows(*(pipe(f"p{n}", match={"data": {f"f{n}": [{"prefix": "a"}]}}) for n in range(1_000)))
+    together = rows(*(pipe(f"p{n}", match={"data": {"f": [{"prefix": "a"}]}}) for n in range(1_000)))
+
+    assert [row[6] for row in (*apart, *together)] == [5_000, 50_000]
+
+
+def test_most_sources_compare_no_attribute_so_often_that_it_is_counted() -> None:
+    (row,) = rows(*(pipe(f"p{n}", match={"type": [{"prefix": ["a", "b"]}]}) for n in range(10_000)))
+
+    assert row[7] < MATCHING_STEPS
 
 
 def test_content_type_is_looked_for_where_the_envelope_puts_it() -> None:

@@ -1,4 +1,4 @@
-"""The retry topics as transmit sees them, without Kafka."""
+"""The retry topics from transmit's point of view, without Kafka."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ _SPREAD: Final = 0.5
 
 @dataclass(kw_only=True)
 class RetryTopics:
-    """The retry topics. One event stands for each record of it."""
+    """The retry topics; each record stands for one event."""
 
     queues: dict[Topic, DelayQueue] = field(
         default_factory=lambda: {topic: DelayQueue(topic, _SPREAD) for topic in RETRY_DELAYS}

@@ -1,4 +1,4 @@
-"""The slow lane in virtual time, with destinations that answer as a test says, and retry behind it."""
+"""The slow lane in virtual time, with scripted destinations, and retry behind it."""
 
 import asyncio
 from collections import Counter, deque
@@ -44,7 +44,7 @@ class NoOptions(Struct):
 
 
 class Far:
-    """Destinations that accept everything, each after as many seconds as its function gives."""
+    """Destinations that accept everything after the seconds that their function gives."""
 
     def __init__(self, seconds: Mapping[str, Callable[[], float]]) -> None:
         self._seconds = seconds
@@ -77,10 +77,10 @@ def documents(*destinations: Destination) -> Catalogue:
 
 
 class SlowLane:
-    """The slow lane with the limits of the settings; `most` events are in a micro-batch at most."""
+    """The slow lane with the settings' limits; a micro-batch has `most` events at most."""
 
     def __init__(self, far: Far, *destinations: Destination, most: int = 5_000) -> None:
-        """In a coroutine that `virtual_time.run` runs."""
+        """Needs a coroutine that `virtual_time.run` runs."""
         self._loop = asyncio.get_running_loop()
         self._start, self._most = self._loop.time(), most
         self.catalogue = documents(*destinations)
@@ -100,12 +100,12 @@ class SlowLane:
         self._template = event(0)
         self._coming: deque[Event] = deque()
         self.arrived: dict[str, dict[str, float]] = {each.name: {} for each in destinations}
-        """When each event of a destination came, by its id; seconds from the start."""
+        """Arrival time of each event of a destination, by its id; seconds from the start."""
 
         self.delivered: dict[str, dict[str, float]] = {each.name: {} for each in destinations}
         self.waiting = RetryTopics()
         self.longest = 0.0
-        """The longest micro-batch."""
+        """Duration of the longest micro-batch."""
 
     @property
     def now(self) -> float:
@@ -116,12 +116,12 @@ class SlowLane:
         return 1_800_000_000_000 + int(self._loop.time() * 1000)
 
     def lags(self, name: str) -> list[float]:
-        """How long the events of a destination took, those that are not delivered yet up to now."""
+        """Seconds that the events of a destination took, up to now for undelivered ones."""
         delivered = self.delivered[name]
         return [delivered.get(each, self.now) - at for each, at in self.arrived[name].items()]
 
     async def run(self, seconds: float, *arrivals: Arrivals) -> None:
-        """Micro-batches for some seconds, once a second or as soon as the one before has ended."""
+        """Run micro-batches for some seconds, one a second or as soon as the one before has ended."""
         coming, until = deque(merge(*arrivals)), self.now + seconds
         while self.now < until:
             began = self.now
@@ -144,7 +144,7 @@ class SlowLane:
         await asyncio.gather(*(delivery.deliver(of, group) for of, group in grouped(events).items()))
 
     def delivery(self) -> Delivery:
-        """For one micro-batch that begins now."""
+        """A delivery for one micro-batch that begins now."""
         return Delivery(
             pipes=self._pipes,
             connectors=self._connectors,
@@ -171,5 +171,5 @@ class SlowLane:
 
 
 def every(seconds: float, name: str, until: float, start: float = 0.0) -> Arrivals:
-    """One event each so many seconds."""
+    """One event at each interval of so many seconds."""
     return ((start + number * seconds, name) for number in range(int((until - start) / seconds)))

@@ -1,4 +1,4 @@
-"""One task of a micro-batch on a loop of the test's own."""
+"""One task of a micro-batch on the test's own loop."""
 
 import asyncio
 import queue
@@ -24,7 +24,7 @@ from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 
 class Cancelled:
-    """A delivery that something else than its task cancels, such as a look-up that several share."""
+    """A delivery that another task cancels, such as a shared look-up."""
 
     async def deliver(self, of: Any, events: Sequence[Any]) -> None:
         raise asyncio.CancelledError
@@ -41,8 +41,9 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
     loop.close()
 
 
+@pytest.mark.parametrize("block", [False, pytest.param(True, marks=pytest.mark.proof)])
 def test_a_delivery_that_was_cancelled_fails_its_task_instead_of_keeping_it_waiting_for_ever(
-    loop: asyncio.AbstractEventLoop,
+    loop: asyncio.AbstractEventLoop, block: bool
 ) -> None:
     task = Task(
         loop=loop,
@@ -54,11 +55,11 @@ def test_a_delivery_that_was_cancelled_fails_its_task_instead_of_keeping_it_wait
     assert not list(task.take(flat_batch([row(1)])))
     with pytest.raises(CancelledError):
         while task.waiting:
-            list(task.answers(block=False))
+            list(task.answers(block=block))
 
 
 class Accepting:
-    """A delivery to destinations that accept everything; keeps the ids of the events that it sent."""
+    """A delivery to destinations that accept everything; records the ids of sent events."""
 
     def __init__(self, settle: Callable[[SettledEvents], None]) -> None:
         self._settle, self.sent, self.pipes = settle, list[str](), self
@@ -83,7 +84,7 @@ class Accepting:
 
 
 class Deliveries:
-    """One process's tasks, of which no receipt is read."""
+    """The tasks of one process that reads no receipts."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -91,7 +92,7 @@ class Deliveries:
         self.sent: list[str] = []
 
     def results(self, run: str, batch: int) -> list[str]:
-        """The results in the receipts of a task of a micro-batch with always the same event."""
+        """The results in the receipts of a micro-batch's task, always with the same event."""
         self._history.begin(MicroBatch(run, str(batch)))
         answers: queue.SimpleQueue[SettledEvents] = queue.SimpleQueue()
         delivery = Accepting(answers.put)
@@ -129,7 +130,7 @@ def test_a_micro_batch_that_is_tried_again_writes_the_receipts_that_it_may_have_
     assert process.sent == ["e1"]
 
 
-def test_so_does_another_run_of_the_query_in_whichever_micro_batch_it_repeats_an_event(
+def test_another_run_of_the_query_writes_an_events_receipt_again_in_any_micro_batch(
     loop: asyncio.AbstractEventLoop,
 ) -> None:
     process = Deliveries(loop)

@@ -1,4 +1,4 @@
-"""An event loop in which waiting takes no time: its clock jumps to when the next timer is due."""
+"""An event loop without real waiting: its clock jumps to the next timer."""
 
 import asyncio
 import selectors
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class _Clock(selectors.DefaultSelector):
-    """Where a loop waits: time passes only here."""
+    """The place where a loop waits: time passes only here."""
 
     now = 1_000.0
     """Seconds."""
@@ -22,7 +22,7 @@ class _Clock(selectors.DefaultSelector):
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """For code that waits for timers alone, not for sockets or threads."""
+    """An event loop for code that waits only for timers, not for sockets or threads."""
 
     def __init__(self) -> None:
         self._virtual = _Clock()

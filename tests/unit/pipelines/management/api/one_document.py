@@ -1,4 +1,4 @@
-"""A table with the versions of one source, and writers that come in between."""
+"""A table with one source's versions, and concurrent writers."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -17,7 +17,7 @@ class OneDocument:
     def __init__(self, *documents: Source | None) -> None:
         self.versions: list[StoredDocument] = []
         self.between: list[Source | None] = []
-        """The documents that another process writes just before the next writes, the last one first."""
+        """Documents that another process writes just before the next writes, the last one first."""
 
         for document in documents:
             self._add([Change(key=KEY, document=document)])
@@ -49,11 +49,11 @@ class Notes:
     """Labels of keys, which these tests do not read."""
 
     def add(self, *_: Any, **__: Any) -> None:
-        """Keep one."""
+        """Store a label."""
 
 
 def documents_in(table: OneDocument) -> Documents:
-    """The `Documents` that the routes use, over a table."""
+    """The routes' `Documents`, over a table."""
     given: Any = table
     notes: Any = Notes()
     nothing: Any = None
@@ -61,5 +61,5 @@ def documents_in(table: OneDocument) -> Documents:
 
 
 def source(*keys: str, rate: float | None = None) -> Source:
-    """The source with keys."""
+    """The source with these keys."""
     return Source(name=KEY.name, tenant="t", write_keys=list(keys), rate_limit=rate)

@@ -1,4 +1,4 @@
-"""Rows of refused requests count upwards, and a request that may have been done has its own."""
+"""Rows of refused requests count upwards, and a request that may have succeeded has its own row."""
 
 import threading
 from collections.abc import Callable
@@ -64,7 +64,7 @@ def test_a_lower_count_is_not_written_over_a_higher_one() -> None:
 
 
 def test_hardly_any_other_reason_waits() -> None:
-    """Reasons share 64 locks, so that a few of a hundred wait for the one that is slow."""
+    """Reasons share 64 locks, so a few of a hundred wait for the slow one."""
     items, first, end = Items(), threading.Event(), threading.Event()
 
     def slow(row: AuditRow) -> None:

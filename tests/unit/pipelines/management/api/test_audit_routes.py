@@ -1,4 +1,4 @@
-"""Who reads which audit log."""
+"""The audit logs that each role may read."""
 
 from typing import Any
 
@@ -6,10 +6,10 @@ from tests.unit.pipelines.management.api.whole_app import Client, Rows, app_over
 
 
 class Tokens:
-    """Has no token that it could revoke."""
+    """A store without tokens to revoke."""
 
     def revoke(self, *_: Any) -> None:
-        """None is found."""
+        """Find no token."""
 
 
 def test_what_operators_did_without_a_tenant_is_theirs_to_read() -> None:

@@ -1,4 +1,4 @@
-"""A bundle that no write takes is refused before anything is read for it."""
+"""A bundle that cannot be written is refused before anything is read for it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from shared.contracts.egress_policy import EgressPolicy
 
 
 class Reads:
-    """A table of nothing that counts its reads."""
+    """An empty table that counts its reads."""
 
     def __init__(self) -> None:
         self.count = 0

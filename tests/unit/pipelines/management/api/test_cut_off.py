@@ -1,4 +1,4 @@
-"""A write that is cut off by the end of the process is in the audit log, once."""
+"""A write that the process's end cuts off is in the audit log, once."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from tests.unit.pipelines.management.api.whole_app import SECONDS, Client, Gate,
 
 
 class SlowRows(Rows):
-    """Rows that wait at a gate before they are kept."""
+    """Rows wait at a gate before they are stored."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ def test_a_write_that_is_cut_off_has_a_row_which_says_that_it_may_have_been_done
     assert (row.path, "may have been done" in row.detail) == ("/v1/tenants/shop/destinations/d", True)
 
 
-def test_one_whose_row_is_just_being_kept_has_no_second_row() -> None:
+def test_a_cut_off_write_with_a_row_being_stored_gets_no_second_row() -> None:
     table, rows = Table("another"), SlowRows()
     cut_off(table, rows, lambda: rows.gate.waiting == 1, rows.gate)
     eventually(lambda: rows.kept, SECONDS, "a row is kept")

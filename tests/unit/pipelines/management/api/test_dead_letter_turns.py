@@ -1,4 +1,4 @@
-"""A request about dead letters reads and applies its tenant's pipes in its turn only: they may be large."""
+"""A request about dead letters reads and applies its tenant's pipes only in its turn: they may be large."""
 
 import asyncio
 
@@ -12,7 +12,7 @@ from tests.unit.pipelines.management.api.whole_app import NOW_MS, Client, Gate, 
 
 
 class Table:
-    """Counts how often the pipes of a tenant are read; those who read a letter's pipe wait at a gate."""
+    """Counts the reads of a tenant's pipes; reads of a letter's pipe wait at a gate."""
 
     def __init__(self) -> None:
         self.reads, self.gate = 0, Gate()

@@ -1,4 +1,4 @@
-"""The OpenAPI description says what every route takes and answers."""
+"""The OpenAPI description states every route's parameters and answers."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A removal that fails before it has ended what the member made is repeated until all of it has ended."""
+"""A removal that failed before it ended the member's access can be repeated until all of it has ended."""
 
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ PATH: Final = f"/v1/tenants/t/members/{MEMBER}"
 
 
 class Table(Items):
-    """Deletes so many tokens before it fails."""
+    """Deletes some tokens, and then fails."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class Members:
 
 
 class Tenant:
-    """A member's chain of tokens, each made with the one before, and an invitation made with the last."""
+    """A member's chain of tokens, each made with the previous one, and an invitation made with the last."""
 
     def __init__(self, length: int) -> None:
         self.table, self.members = Table(), Members()
@@ -75,13 +75,13 @@ class Tenant:
         ]
 
     def made(self, by: str) -> str:
-        """The signature of a token that is made with what has a signature."""
+        """The signature of a token made with the one that has the given signature."""
         text, token = new_token(Role.OWNER, "t", label="x", by=by, now_ms=NOW, days=None)
         self.tokens.keep(text, token)
         return f"x ({token.id})"
 
     def removed(self, *queries: str) -> list[int]:
-        """The statuses of a removal that is asked for again and again."""
+        """The statuses of a removal that is repeated."""
         found: list[int] = []
 
         async def scene(client: Client) -> None:

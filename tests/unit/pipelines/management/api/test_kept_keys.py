@@ -1,4 +1,4 @@
-"""A source that is written without keys has those that it has at that moment."""
+"""A source that is written without keys keeps the keys that it has at that moment."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Pages of a list that changes between them."""
+"""Pages of a list that changes meanwhile."""
 
 import asyncio
 from types import SimpleNamespace
@@ -52,7 +52,7 @@ def test_a_cursor_that_is_no_place_is_refused(text: str) -> None:
 
 
 class NoNotes:
-    """Rows of keys that documents brought: none."""
+    """Rows of keys that documents brought; there are none."""
 
     @staticmethod
     def all(*_: Any) -> list[Any]:
@@ -65,7 +65,7 @@ def keys_of(table: OneDocument) -> SourceKeys:
 
 
 def asked_in_pages(path: str, between: Any = lambda: None, **parts: Any) -> list[str]:
-    """The ids of all pages of one item; `between` happens after the first."""
+    """The ids on pages of one item each; `between` runs after the first page."""
     found: list[str] = []
 
     async def scene(client: Client) -> None:

@@ -32,7 +32,7 @@ def source(name: str, *keys: str) -> Source:
 
 
 def pipes(name: str) -> list[Document]:
-    """So many pipes of a source that another source with as many is in another part."""
+    """Pipes of a source, so many that another such source goes into another part."""
     return [Pipe(name=f"{name}{at}", tenant="t", source=name, destination="d") for at in range(30)]
 
 
@@ -67,7 +67,7 @@ def test_a_key_that_moves_within_a_part_or_to_a_later_one_is_taken() -> None:
 
 
 def before_shared() -> list[Document]:
-    """Two sources that share a key since an older version."""
+    """Two sources that have shared a key since an older version."""
     return [source("a", "k1"), *pipes("a"), source("z", "k1"), *pipes("z")]
 
 

@@ -1,4 +1,4 @@
-"""The contents of requests, and refusals of unreadable ones."""
+"""Contents of requests, and refusals of unreadable ones."""
 
 import pytest
 from hypothesis import given

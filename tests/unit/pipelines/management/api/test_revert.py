@@ -1,4 +1,4 @@
-"""Going back to an earlier version of a source brings no write key back."""
+"""Reverting a source to an earlier version restores no write key."""
 
 from typing import Any
 

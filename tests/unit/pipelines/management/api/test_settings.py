@@ -1,4 +1,4 @@
-"""Settings with which the API starts, or refuses to."""
+"""Settings that the API accepts or refuses at its start."""
 
 import pytest
 from pydantic import ValidationError

@@ -1,4 +1,4 @@
-"""A write key that is in force reaches whoever made it."""
+"""The maker of a write key gets it whenever the key is in force."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from tests.unit.pipelines.management.api.one_document import KEY, OneDocument, d
 
 
 class AwayNotes:
-    """A store that fails once the document is written."""
+    """A store that fails after the document is written."""
 
     def put(self, *_: Any) -> None:
         raise StoreError("away")

@@ -1,4 +1,4 @@
-"""The whole application in this process, over parts in memory, and many requests to it at once."""
+"""The whole application in this process, with parts in memory, and many concurrent requests."""
 
 import asyncio
 import threading
@@ -22,14 +22,14 @@ from shared.contracts.api_answers.access import Role
 from shared.contracts.egress_policy import EgressPolicy
 
 SECONDS: Final = 120.0
-"""After which what should happen is taken to fail."""
+"""Seconds after which a missing event counts as a failure."""
 
 NOW_MS: Final = 1_000_000
 LARGE: Final = 1024 * 1024
 
 
 class Bearers:
-    """Knows bearers such as `owner@shop`, with that role in that tenant; `operator@` is one everywhere."""
+    """Knows bearers such as `owner@shop`, who has that role in that tenant; `operator@` has it everywhere."""
 
     signs_people_in = False
 
@@ -62,7 +62,7 @@ class Rows:
 
 
 class Metrics:
-    """The API's, without those of a tail."""
+    """The API's metrics, except those of live tails."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -71,13 +71,13 @@ class Metrics:
 
 
 def documents_over(table: Any) -> Documents:
-    """The `Documents` that the routes use, over a table."""
+    """The routes' `Documents`, over a table."""
     nothing: Any = None
     return Documents(table, nothing, nothing, EgressPolicy(), lambda: NOW_MS)
 
 
 def app_over(table: Any = None, **parts: Any) -> FastAPI:
-    """The application over a table of documents; `parts` replace its other parts."""
+    """The application over a table of documents; `parts` replace others of its parts."""
     bearers: Any = Bearers()
     unlimited = RateLimits(1_000_000.0, time.monotonic)
     nothing: Any = None
@@ -115,14 +115,14 @@ class Client:
     async def ask(
         self, method: str, path: str, bearer: str = "operator@", body: Any = None, **headers: str
     ) -> httpx.Response:
-        """One answer."""
+        """The answer to one request."""
         named = {name.replace("_", "-"): text for name, text in headers.items()}
         sent = named | {"Authorization": f"Bearer {bearer}"}
         return await asyncio.wait_for(self._http.request(method, path, json=body, headers=sent), SECONDS)
 
 
 def played(app: FastAPI, scene: Callable[[Client], Coroutine[Any, Any, None]]) -> None:
-    """Play a scene with clients of an application, all on one event loop."""
+    """Run a scene with clients of an application, all on one event loop."""
 
     async def play() -> None:
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://api") as http:
@@ -132,14 +132,14 @@ def played(app: FastAPI, scene: Callable[[Client], Coroutine[Any, Any, None]]) -
 
 
 async def comes(check: Callable[[], bool]) -> None:
-    """Wait until something is so, while the event loop goes on."""
+    """Wait until a condition holds, while the event loop goes on."""
     async with asyncio.timeout(SECONDS):
         while not check():  # noqa: ASYNC110 - no event to wait for
             await asyncio.sleep(0.01)
 
 
 class Gate:
-    """Holds those that come to it until it is opened."""
+    """Holds arrivals until it is opened."""
 
     def __init__(self) -> None:
         self._open = threading.Event()
@@ -153,5 +153,5 @@ class Gate:
         assert self._open.wait(SECONDS)
 
     def open(self) -> None:
-        """Let all go on."""
+        """Let all of them go on."""
         self._open.set()

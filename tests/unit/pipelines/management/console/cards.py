@@ -4,7 +4,7 @@ from shared.contracts.scorecard import MinuteCard, MinuteMark, Node, NodeLags, P
 
 
 def card(minute: int, collected: int = 10, spent: bool = False, **durations: float) -> MinuteCard:
-    """A settled minute in which nodes added so many milliseconds, and end to end took twice as long."""
+    """A settled minute with these milliseconds at each node, and twice their sum end to end."""
     none = Percentiles()
     return MinuteCard(
         tenant="acme",

@@ -1,4 +1,4 @@
-"""Sessions, and requests of other sites."""
+"""Sessions, and requests from other sites."""
 
 import pytest
 from pydantic import ValidationError

@@ -7,7 +7,7 @@ import pytest
 from pipelines.management.console.api_client import ApiClient, ProblemError, path_of
 
 LONG = path_of("tenants", "t", "pipes", "x" * 70_000)
-"""Longer than a URL may be for the HTTP client."""
+"""Longer than the HTTP client permits for a URL."""
 
 
 def test_an_address_that_is_too_long_is_refused_and_not_a_fault_of_the_console() -> None:

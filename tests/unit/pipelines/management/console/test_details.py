@@ -1,4 +1,4 @@
-"""The dialog of a day shows the day that was selected last, whichever is answered first."""
+"""The dialog of a day shows the day that was selected last, whichever answer comes first."""
 
 import asyncio
 
@@ -14,7 +14,7 @@ SLOW, QUICK = "2026-11-20", "2026-11-21"
 
 
 class TwoDays(ObserveClient):
-    """Says why a minute of each day is spent; the slow one's marks come when the test lets them."""
+    """Explains the spent minutes of each day; the slow day's marks come when the test permits it."""
 
     def __init__(self) -> None:
         self.go_on = asyncio.Event()

@@ -1,4 +1,4 @@
-"""Long work of one person leaves the event loop and a thread to the others."""
+"""One person's long work leaves the event loop and a thread to the others."""
 
 import asyncio
 import threading

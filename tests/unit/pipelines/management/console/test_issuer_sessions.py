@@ -1,4 +1,4 @@
-"""Sessions of people whom an issuer signed in: renewed, ended, and begun by this browser alone."""
+"""Sessions of people signed in by an issuer: renewed, ended, and begun only by the same browser."""
 
 import asyncio
 
@@ -23,7 +23,7 @@ def signed_in(until_s: int, refresh: str | None = "r1") -> SignedIn:
 
 
 class Issuer:
-    """Renews tokens for five minutes; its answer may be another."""
+    """Renews tokens for five minutes; a test may set another answer."""
 
     def __init__(self) -> None:
         self.now, self.asked = 0, 0

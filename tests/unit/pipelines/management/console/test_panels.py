@@ -113,7 +113,7 @@ def values(shown: str, *names: str) -> dict[str, str]:
 
 
 def polled(*, at_ms: int, behind: bool) -> Snapshot:
-    """Of a side without an event today, 42 s behind if it is."""
+    """The snapshot of a side without events today; `behind` makes it 42 s late."""
     none, today = Percentiles(), DayCard(tenant="*", day="2025-02-20")
     now = Now(
         tenant="*", at_ms=at_ms, rate=0.0, end_to_end=none, inside=none, loss_percent=0.0, nines=None,

@@ -1,4 +1,4 @@
-"""The trial of an event on a pipe, in words, and the text that may be sent for it."""
+"""A try of an event on a pipe, described in words, and the text that a person may submit."""
 
 import json
 from html.parser import HTMLParser
@@ -18,7 +18,7 @@ HOSTILE = st.text() | st.sampled_from(["<img src=x onerror=alert(1)>", "</pre><s
 
 
 def preview(**fields: Any) -> Preview:
-    """As the API answers it."""
+    """A preview as the API answers it."""
     if "problem" in fields:
         fields["problem"] = {"type": "about:blank", "title": "", "status": 422, **fields["problem"]}
     given = {"pipe": "p", "sample": {"percent": 10, "taken": True}, "matches": True, "event": None, **fields}

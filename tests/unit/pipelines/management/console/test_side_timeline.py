@@ -1,4 +1,4 @@
-"""Who acted on the side, drawn and as text."""
+"""Activities on the side, drawn and as text."""
 
 import re
 
@@ -19,7 +19,7 @@ LATE = HealthSpan(health=Health.UNSTABLE, reasons=["alarm burn: late"], from_ms=
 
 
 def places(markup: str, style: str) -> list[tuple[float, float]]:
-    """Left and width of the bars, percent."""
+    """Left edge and width of the bars, percent."""
     found = re.findall(
         rf'class="bar {style}" style="left: min\(([\d.]+)%, 100% - 3px\); width: ([\d.]+)%"', markup
     )

@@ -1,4 +1,4 @@
-"""The words on the page of both sides."""
+"""Texts on the page of both sides."""
 
 import re
 

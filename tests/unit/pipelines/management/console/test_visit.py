@@ -1,4 +1,4 @@
-"""A page makes no call to the API while its session cannot be renewed."""
+"""A page makes no API call while its session cannot be renewed."""
 
 import asyncio
 import gc
@@ -24,7 +24,7 @@ async def away(_: SignedIn) -> SignedIn:
 
 def test_a_call_that_is_not_made_leaves_nothing_behind_that_python_warns_of() -> None:
     sessions = Sessions(lambda: 0, away)
-    given: Any = None  # the call is given whole
+    given: Any = None  # the call is passed on unchanged
     calls: list[int] = []
     session = sessions.begin("t", ANN, ENDED)
     visit = Visit(session=session, sessions=sessions, account=given, threads=FairThreads(), tenant="shop")

@@ -74,7 +74,7 @@ def test_a_clean_run_is_held_and_each_fault_is_named() -> None:
 
 
 def judged(run: Run, p95_ms: float | None = 1_000.0) -> list[str]:
-    """The figures beyond their bounds of a chain that was run three times, the second time cleanly."""
+    """Figures beyond their bounds in a chain's three runs, of which the second was clean."""
     target = ChainFigures(name="hifi", phases=[LoadResults(load=LOAD, runs=[run, a_run(), run])])
     return [each.what.removesuffix(f" at {LOAD.label}") for each in bounds(target, p95_ms) if not each.kept]
 

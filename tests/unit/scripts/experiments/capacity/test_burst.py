@@ -112,11 +112,11 @@ def fleet(warm: int) -> Fleet:
 
 def test_the_autoscaler_waits_for_a_steady_wish_and_adds_by_its_steps() -> None:
     found = fleet(4)
-    found.scale(0, 1.0)  # a quarter busy: nothing to add, and remembered for 30 s
+    found.scale(0, 1.0)  # a quarter busy: the model adds nothing, and remembers it for 30 s
     found.scale(15, 40.0)
     assert found.pods == 4
     found.scale(45, 40.0)
-    assert found.pods == 7  # three pods, which is more than half of four
+    assert found.pods == 7  # three pods, more than half of four
     found.scale(60, 40.0)
     assert found.pods == 7
     found.scale(106, 40.0)

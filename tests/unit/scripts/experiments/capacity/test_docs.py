@@ -1,4 +1,4 @@
-"""The page's tables are what the command prints."""
+"""The page's tables equal the command's output."""
 
 from pathlib import Path
 

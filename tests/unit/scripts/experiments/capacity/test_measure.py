@@ -1,4 +1,4 @@
-"""The pure parts of measuring within limits of CPU."""
+"""The pure parts of measurements within CPU limits."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The fit, and ratings by it."""
+"""The fitted model, and ratings derived from it."""
 
 import numpy as np
 import pytest

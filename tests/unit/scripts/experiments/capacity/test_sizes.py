@@ -1,4 +1,4 @@
-"""Sizes and dollars, and that their settings are those of the infrastructure."""
+"""Sizes and prices; their settings equal those of the infrastructure."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The proxy before a simulated S3 delays, counts and refuses, and otherwise changes nothing."""
+"""The proxy before a simulated S3 delays, counts and refuses requests, and changes nothing else."""
 
 import time
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from tests.harness.service_process import request
 
 @pytest.fixture
 def backend() -> Iterator[int]:
-    """A server that answers with what it was sent; its port."""
+    """A server that echoes requests; returns its port."""
 
     class Echo(QuietHandler, BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

@@ -23,7 +23,7 @@ def test_a_drain_waits_while_events_still_arrive(tmp_path: Path, monkeypatch: py
     path.touch()
 
     def sleep(_: float) -> None:
-        now[0] += 0.4 * measure.QUIET_SECONDS  # all of them take longer than the quiet time
+        now[0] += 0.4 * measure.QUIET_SECONDS  # all of them exceed the quiet time
         with path.open("a") as file:
             file.write("a\n")
 

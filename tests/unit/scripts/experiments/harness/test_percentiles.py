@@ -24,7 +24,7 @@ def test_quantiles_are_ordered(values: list[float]) -> None:
     assert found.p50 <= found.p95 <= found.p99 <= found.highest == max(values)
 
 
-def test_of_nothing_there_are_no_figures() -> None:
+def test_no_values_have_no_quantiles_and_no_spread() -> None:
     assert quantiles([]) is None
     assert spread([]) is None
     with pytest.raises(ValueError, match="at least one value"):

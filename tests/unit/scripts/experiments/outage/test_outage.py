@@ -1,4 +1,4 @@
-"""Lags and drain of a trial, from receipts."""
+"""Lags and draining in a trial, computed from receipts."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Writers of a partition, by a broker's log."""
+"""Writers of a partition, read from a broker's log."""
 
 import struct
 

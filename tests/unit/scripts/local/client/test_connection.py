@@ -1,4 +1,4 @@
-"""Where commands find what runs in a folder."""
+"""Where commands find the services of a folder."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`hifi doctor`: every failed check has the command that fixes it."""
+"""`hifi doctor`: every failed check names the command that fixes it."""
 
 import shutil
 from itertools import islice

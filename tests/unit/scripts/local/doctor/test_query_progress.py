@@ -1,4 +1,4 @@
-"""`hifi doctor` finds a driver that hangs, and takes none that is only idle for one."""
+"""`hifi doctor` finds a driver that hangs, and does not mistake an idle one for it."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -51,7 +51,7 @@ def test_a_driver_that_hangs_fails_and_its_process_is_named(
 @pytest.mark.parametrize(
     ("ages", "unread"),
     [
-        ({}, {"ingest": 100_000}),  # its first batch reads what came before the start
+        ({}, {"ingest": 100_000}),  # its first batch reads the events from before the start
         (_BUSY, {"ingest": 100_000, "route": 3}),
         (_BUSY | {"transmit": 7_200.0, "transmit_slow": 7_200.0}, {"transmit": 0, "ingest": 9}),
     ],
@@ -72,7 +72,7 @@ def _metrics(transmit_slow: float) -> bytes:
 
 @contextmanager
 def _driver(port: int, answers: Sequence[bytes]) -> Iterator[None]:
-    """Gives these answers in turn, the last one for ever."""
+    """Gives these answers in turn, and repeats the last one."""
     left = list(answers)
 
     class Driver(QuietHandler, BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""The command of an executor, and its start where no other one is at work."""
+"""An executor's command, and its start when no other executor works."""
 
 import os
 import subprocess
@@ -10,6 +10,7 @@ import pytest
 
 from scripts.local.addresses import HOST
 from scripts.local.executor.command import executor_command
+from scripts.local.ports import free_base
 from shared.runtime.metrics import SparkMetric
 from tests.harness.http_server import QuietHandler, http_served
 
@@ -49,13 +50,17 @@ def test_an_executor_without_a_heap_is_refused() -> None:
 
 
 class Driver(QuietHandler, BaseHTTPRequestHandler):
-    """Counts no executor."""
+    """A driver that counts no executor."""
 
     def do_GET(self) -> None:
         self.respond(200, f"{SparkMetric.EXECUTORS} 0.0\n".encode())
 
 
-def test_an_executor_without_others_is_started_at_once_as_it_was_asked_for(tmp_path: Path) -> None:
+@pytest.mark.parametrize("answers", [True, pytest.param(False, marks=pytest.mark.proof)])
+def test_an_executor_without_others_is_started_at_once_as_it_was_asked_for(
+    tmp_path: Path, answers: bool
+) -> None:
+    """Also if the driver does not answer, once it has been silent for long."""
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()
     java.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
@@ -65,7 +70,7 @@ def test_an_executor_without_others_is_started_at_once_as_it_was_asked_for(tmp_p
         environment = {
             **os.environ,
             "JAVA_HOME": str(tmp_path),
-            "HIFI_DRIVER_URL": url,
+            "HIFI_DRIVER_URL": url if answers else f"http://{HOST}:{free_base()}",
             "HIFI_BOOTSTRAP": f"{HOST}:1",
             "HIFI_CHECKPOINTS": str(tmp_path),
             "HIFI_JARS": str(tmp_path),

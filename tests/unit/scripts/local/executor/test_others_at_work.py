@@ -1,4 +1,4 @@
-"""When an executor may rehearse: while others take its driver's tasks."""
+"""An executor may rehearse while others take its driver's tasks."""
 
 from collections.abc import Iterable
 

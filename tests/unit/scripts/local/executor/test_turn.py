@@ -1,4 +1,4 @@
-"""Executors of a side rehearse one at a time, whatever becomes of the one that has its turn."""
+"""A side's executors rehearse one at a time, whatever happens to the one that has its turn."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Java reads from a properties file what was written."""
+"""Java reads the written values back from a properties file."""
 
 import pytest
 

@@ -42,7 +42,7 @@ def _programs(profile: SideProfile = SideProfile.ALL) -> dict[str, Program]:
 
 
 def test_a_canary_sends_nothing_before_its_side_is_warm() -> None:
-    """Its events would be taken for customers', for which the warm-up holds its load back."""
+    """Its events would look like customers', for which the warm-up holds its load back."""
     limits = gentle(WARM_UP_SECONDS)
     warm_up = limits.first_seconds + limits.seconds + limits.first_seconds
     assert READY_SECONDS + warm_up < CANARY_PAUSE_SECONDS

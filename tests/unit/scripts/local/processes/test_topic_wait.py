@@ -1,4 +1,4 @@
-"""A driver waits for its topics, and says which are missing."""
+"""A driver waits for its topics, and reports the missing ones."""
 
 import logging
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ _AWAY = KafkaException(KafkaError(KafkaError._TRANSPORT, "no one answers"))
 
 
 class Brokers:
-    """Answer one look after the other, some seconds apart; with the last answer the driver is to stop."""
+    """Brokers with one answer per look, some seconds apart; the last answer stops the driver."""
 
     def __init__(self, seconds: float, *answers: Sequence[str] | KafkaException) -> None:
         self.stopping, self._seconds, self._answers = NoPauses(), seconds, list(answers)

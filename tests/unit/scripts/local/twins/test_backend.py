@@ -1,4 +1,4 @@
-"""Two local sides as the deployer needs them, without their programs."""
+"""Two local sides behave as the deployer needs them, without their programs."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -28,11 +28,11 @@ class Programs:
         self.down = False
 
     def give_way(self) -> None:
-        """There is nothing to do."""
+        """Do nothing."""
 
 
 class CountedProof:
-    """The first one ended badly, as a side was down."""
+    """A proof that failed the first time, as a side was down."""
 
     begun = 0
 
@@ -44,7 +44,7 @@ class CountedProof:
         return Proof(refused=self._refused)
 
     def end(self) -> None:
-        """Nothing runs."""
+        """Do nothing."""
 
 
 def test_the_proof_of_a_version_that_was_down_is_begun_anew(

@@ -1,4 +1,4 @@
-"""One long piece of work at a time."""
+"""Long work runs one piece at a time."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""A broker that is restarted does not stay stopped."""
+"""A restarted broker does not stay stopped."""
 
 from pathlib import Path
 

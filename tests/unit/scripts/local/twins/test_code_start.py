@@ -1,4 +1,4 @@
-"""A start goes on where a dead deployer left a side, also within its parking."""
+"""A start continues where a dead deployer left a side, even within its parking."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,7 +19,7 @@ VERSION = "2.0"
 
 
 class Supervised:
-    """Programs in the states that a test gives them."""
+    """Programs in scripted states."""
 
     def __init__(self, states: Mapping[str, str]) -> None:
         self._states = states
@@ -32,7 +32,7 @@ class Supervised:
 
 
 def started(root: Path, monkeypatch: pytest.MonkeyPatch, *stopped: str) -> bool:
-    """Whether a version that was warm is started again when these of its programs are stopped."""
+    """Whether a warm version is started again when these of its programs are stopped."""
     states = dict.fromkeys(programs_of(SideProfile.ALL), "RUNNING") | dict.fromkeys(stopped, "STOPPED")
     supervisor: Any = Supervised(states)
     profiles: list[SideProfile] = []

@@ -1,4 +1,4 @@
-"""The newest rating of a local side, and what becomes of one that is cut off."""
+"""The newest rating of a local side, and the result of an interrupted load test."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from tests.harness.waiting import eventually
 
 
 def _answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A load test is over at once; each look at the topics finds more."""
+    """A load test ends at once; each look at the topics finds more."""
     ends = iter(range(100, 10_000, 100))
 
     def counted(_: Any) -> dict[Topic, int]:

@@ -1,4 +1,4 @@
-"""An obstacle to a version on a local side is found before any of its programs is started."""
+"""A version's obstacles on a local side are found before any of its programs starts."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Checkpoints of Spark's Kafka source: read as they are, and made anew."""
+"""Checkpoints of Spark's Kafka source are read and rewritten."""
 
 from pathlib import Path
 

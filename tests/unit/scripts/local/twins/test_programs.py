@@ -1,4 +1,4 @@
-"""Programs of the edge and of a side among twins; what stays on a parked side."""
+"""Programs of the edge and of a side among twins; the programs that a parked side keeps."""
 
 import re
 from collections.abc import Sequence

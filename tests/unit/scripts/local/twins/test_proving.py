@@ -1,4 +1,4 @@
-"""The result of a proof of one side for the events that were sent."""
+"""The result of a side's proof, by the events that were sent."""
 
 import json
 

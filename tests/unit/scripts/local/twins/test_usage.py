@@ -1,4 +1,4 @@
-"""The usage that a minute adds to a side's counters, and the deployer's view of a minute."""
+"""A minute's contribution to a side's counters, and the deployer's view of a minute."""
 
 from collections.abc import Iterator
 
@@ -36,7 +36,7 @@ def test_a_canary_that_does_not_answer_has_counted_what_it_said_last() -> None:
 
 
 def test_what_arrived_changed_before_the_first_look_and_between_two_is_counted_once() -> None:
-    """A deployer that takes over has no readings of the one that died."""
+    """A deployer that takes over has no readings of the dead one."""
     now, counts = [600.0], iter([1.0, 1.0, 3.0])
     usage = MinuteReadings(lambda: _reading(1, changed=next(counts)), lambda: now[0], lambda: now[0])
     for now[0] in (600, 660, 900):

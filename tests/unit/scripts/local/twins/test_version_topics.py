@@ -1,4 +1,4 @@
-"""A version's own topics are made by its own code when a side is to run it; the version is played."""
+"""A version's own code makes its topics before a side runs it; the version is simulated."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -39,7 +39,7 @@ REFUSES = 'raise AdminError("partitions not in sync: scores/0")'
 
 
 def version(folder: Path, known: dict[str, int], then: str = "") -> Path:
-    """The code of a version with one topic more, on a side that has the topics `known`."""
+    """The code of a version with one more topic, on a side that has the topics `known`."""
     for package in ("contracts", "kafka"):
         (folder / "shared" / package).mkdir(parents=True)
         (folder / "shared" / package / "__init__.py").touch()
@@ -55,7 +55,7 @@ def asked(source: Path) -> str:
 
 
 def failure(start: CodeStart) -> str:
-    """Why the start failed; before that a supervisor is asked, which does not run here."""
+    """Why the start failed; it calls a supervisor first, which does not run here."""
     with suppress(SupervisorError):
         (found,) = start.waiting_for()
         return found
@@ -93,7 +93,7 @@ def test_a_topic_with_too_few_partitions_counts_as_missing(side: Side, tmp_path:
 def test_brokers_that_are_not_in_sync_do_not_keep_a_version_whose_topics_are_there(
     side: Side, tmp_path: Path
 ) -> None:
-    """A side is started on the way back too, whatever state its brokers are in."""
+    """A rollback starts a side as well, whatever state its brokers are in."""
     source = version(tmp_path / "version", {"events": 3, "scores": 4}, REFUSES)
     ensure_topics_of(Code(version="2.0", source=source), side)
     assert "scores/3" in asked(source), "retentions are lengthened if they can be"

@@ -63,7 +63,7 @@ def test_a_version_that_was_named_by_a_branch_is_started_again_as_it_was_though_
     moved = commit_file(repository, "three")
     for name in ("main", "HEAD"):
         assert released_name(name, repository) == moved != version, "it is another version by now"
-    # What a switch, a rollback and the way back of a release start: the version of a side, on either side.
+    # A switch, a rollback and a release's way back start a side's version, on either side.
     again = kept_code(version, folder, [blue, deployed], repository)
     assert again.source is not None
     assert (again.source / "file").read_text() == "two"

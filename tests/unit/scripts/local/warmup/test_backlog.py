@@ -1,4 +1,4 @@
-"""When the warm-up keeps its load back for customers' events."""
+"""When the warm-up holds its load back for customers' events."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def test_customers_events_wait_if_others_send_and_the_chain_is_behind(
     assert _seen((0.0, 100, 0, 0, 30_000), later).waits is waits
 
 
-def test_of_one_look_nothing_is_concluded() -> None:
+def test_a_single_look_decides_neither_waiting_nor_the_time_left() -> None:
     assert not _seen((0.0, 100, 0, 0, 30_000)).waits
     assert _seen((0.0, 100, 0, 0, 30_000)).seconds_left is None
 

@@ -1,4 +1,4 @@
-"""When a side is warm, and at which hop a chain stops."""
+"""When a side is warm, and at which hop a chain stalls."""
 
 from collections.abc import Mapping
 from itertools import count
@@ -62,7 +62,7 @@ def test_retries_of_customers_events_do_not_keep_a_warm_up_waiting_behind_a_hop_
     looks = count()
 
     def ends(_: object) -> Mapping[Topic, int]:
-        """collect takes the warm-up's events, ingest writes none, transmit tries others again and again."""
+        """collect takes the warm-up's events, ingest writes none, transmit keeps retrying others."""
         now = next(looks)
         return dict.fromkeys(Topic, 5) | {Topic.COLLECTED: now, Topic.RECEIPTS: now}
 

@@ -1,4 +1,4 @@
-"""Each row of the table says what its action waits for, and each cell is checked against the function."""
+"""Each row of the table says what its action waits for; each cell is checked against the function."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Alarms and minutes that count against a side that serves, or against one that is to be parked."""
+"""Alarms and minutes that count against a serving side, or against one that is to be parked."""
 
 from collections.abc import Callable, Iterable
 

@@ -1,4 +1,4 @@
-"""An operator moves the traffic during a release: a side that has some is neither replaced nor stopped."""
+"""An operator moves traffic during a release: a side with some is neither replaced nor stopped."""
 
 import pytest
 
@@ -54,7 +54,7 @@ def test_a_side_that_was_given_traffic_is_not_parked_and_runs(begun: bool) -> No
     assert (world.release.step, world.release.said) == (Step.PARK, _what_to_do(LIGHT))
     assert world.place.readiness(LIGHT).ready
     world.place.set_traffic_by_hand({LIGHT: 0, DARK: 100})
-    world.place.world.refused = 0  # what came by hand while it was half stopped
+    world.place.world.refused = 0  # traffic that was moved by hand while it was half stopped
     assert world.ended().step is Step.DONE
     assert_whole(world, version=NEW, side=DARK)
 
@@ -113,7 +113,7 @@ def test_what_a_rollbacks_side_took_by_hand_is_processed_before_it_is_parked_aga
     world.ended()
     world.ask(Kind.ROLLBACK)
     world.until(lambda release: release.step is Step.READY)
-    world.place.world.sides[LIGHT].since_ms = world.now_ms + 1_810_000  # not ready for so long
+    world.place.world.sides[LIGHT].since_ms = world.now_ms + 1_810_000  # not ready for this long
     world.place.set_traffic_by_hand(HALF)
     release = world.ended()
     assert (release.step, release.unfinished) == (Step.UNDONE, "")

@@ -1,4 +1,4 @@
-"""Events for proof that have not arrived: they may wait for a chain that is cold, or be lost."""
+"""Proof events that have not arrived may wait for a cold chain, or be lost."""
 
 from shared.contracts.release_steps import Kind, Step
 from tests.harness.fake_world import DARK, NEW
@@ -8,7 +8,7 @@ WAITS = "100 of 100 events arrived byte for byte; 8 have not arrived"
 
 
 def proving() -> ReleaseWorld:
-    """A release that proves a side, of whose events eight are overdue."""
+    """A release that proves a side; eight of its events are overdue."""
     world = ReleaseWorld()
     world.ask(Kind.DEPLOY, NEW)
     world.until(lambda release: release.step is Step.PROVE)

@@ -1,4 +1,4 @@
-"""The steps that are kept of a release, however many there are."""
+"""The recorded steps of a release are bounded, however many there are."""
 
 from msgspec.structs import replace
 
@@ -19,7 +19,7 @@ STEP_MS = 3 * MINUTE_MS
 
 
 def _drained(rounds: int) -> Release:
-    """A release that drained and parked its former side again and again."""
+    """A release that drained and parked its former side repeatedly."""
     release = Release(
         number=1, kind=Kind.DEPLOY, since_ms=0, asked_by="ann", asked_ms=0, target=DARK, former=LIGHT
     )

@@ -1,4 +1,4 @@
-"""A version that is much worse is found in the few minutes that a release has on one machine."""
+"""A much worse version is found within the few minutes that a release has on one machine."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,20 +24,20 @@ SETTLE_MS = 35_000
 
 ENOUGH = Enough(events=1_000, minutes=LOCAL.watch_minutes, since=0)
 SECONDS = (0, 20, 40, 55)
-"""Of a minute, at which a release begins: what its first whole minute with traffic is depends on them."""
+"""Seconds of a minute at which a release begins; they decide which whole minute is its first with traffic."""
 
 MINUTES = 4
 """Settled minutes with traffic on both sides, of a release on one machine."""
 
 P95_SPREAD = 1.97
-"""Between two runs at the same rate, on a machine with ten times its load (docs/proofs.md, neighbours)."""
+"""Ratio of two runs at the same rate, on a machine with ten times its load (docs/proofs.md, neighbours)."""
 
 CPU_SPREAD = 1.38
-"""Between the same chain's runs on two days (docs/performance.md)."""
+"""Ratio of the same chain's runs on two days (docs/performance.md)."""
 
 
 def minutes(**changed: Sequence[Any]) -> list[SideMinute]:
-    """Minutes with these values, one of each a minute."""
+    """One minute for each of these values."""
     like = SideMinute(minute=0, total=9_000, good=9_000, p95_ms=200.0, cpu_seconds=50.0)
     count = len(next(iter(changed.values())))
     found = [
@@ -119,7 +119,7 @@ def test_a_version_for_named_customers_may_use_as_much_cpu_as_the_other_side_for
 
 @st.composite
 def side(draw: st.DrawFn, p95_ms: float, fixed: float, each: float, cold: int) -> list[SideMinute]:
-    """Minutes of a side as good as any: a lag, and CPU seconds a minute and an event, within the spreads."""
+    """Minutes of an ordinary side: lag, and CPU seconds per minute and event, vary within the spreads."""
     totals = draw(st.lists(st.integers(1, 100_000), min_size=MINUTES, max_size=MINUTES))
     cpu = [(fixed + each * total) * draw(st.floats(1, CPU_SPREAD)) for total in totals]
     lags = [p95_ms * draw(st.floats(1, P95_SPREAD)) for _ in totals]
@@ -141,9 +141,9 @@ def test_two_sides_that_are_alike_are_never_judged_worse(data: st.DataObject) ->
 
 
 def local_world(second: int) -> ReleaseWorld:
-    """Two sides as on one machine, `second` seconds after the beginning of a minute."""
+    """Two sides as on one machine, `second` seconds after the start of a minute."""
     world = ReleaseWorld(LOCAL)
-    world.place.settle_ms = SETTLE_MS
+    world.place.meter.settle_ms = SETTLE_MS
     world.turn(second)
     return world
 
@@ -171,7 +171,7 @@ def test_a_version_that_is_much_worse_but_in_time_is_undone_on_one_machine(
 @pytest.mark.parametrize("second", SECONDS)
 def test_a_good_version_that_is_cold_at_first_is_kept_on_one_machine(second: int) -> None:
     world = local_world(second)
-    world.place.late_when_cold = (0.4,)
+    world.place.meter.late_when_cold = (0.4,)
     world.ask(Kind.DEPLOY, "2.0")
     release = world.ended()
     assert (release.step, steps(release)) == (Step.DONE, list(release.plan))
@@ -183,7 +183,7 @@ def test_a_good_version_that_is_cold_at_first_is_kept_on_one_machine(second: int
 @pytest.mark.parametrize("second", SECONDS)
 def test_a_good_version_that_is_cold_for_longer_is_watched_for_longer(second: int) -> None:
     world = local_world(second)
-    world.place.late_when_cold = (0.3, 0.075, 0.013)
+    world.place.meter.late_when_cold = (0.3, 0.075, 0.013)
     world.ask(Kind.DEPLOY, "2.0")
     release = world.ended()
     assert (release.step, steps(release)) == (Step.DONE, list(release.plan))

@@ -1,4 +1,4 @@
-"""A version is judged on figures that differ by more than chance and more than a trifle, and in words."""
+"""A version is judged by differences beyond chance and beyond a margin, and the verdict names them."""
 
 import random
 from typing import Any
@@ -89,7 +89,7 @@ def test_p95_of_cold_minutes_says_nothing_of_a_version(late: list[int], finding:
 
 
 def is_bad_with_late_events(late: list[int]) -> bool:
-    """The verdict on minutes of 1,000 events, so many of them late, beside a side that has none."""
+    """The verdict on minutes of 1,000 events, of which some are late, beside a side without late events."""
     ours = [replace(each, good=1_000 - n) for n, each in zip(late, minutes(5, 1_000), strict=False)]
     found = judged(ours, minutes(5, 9_000), replace(ENOUGH, minutes=9)).finding
     assert found in (Finding.BAD, Finding.EARLY)

@@ -1,4 +1,4 @@
-"""The tests are exact, agree with counting every arrangement, and rarely err on versions that are alike."""
+"""The tests are exact, agree with enumeration of all arrangements, and rarely condemn equal versions."""
 
 import random
 import time
@@ -52,7 +52,7 @@ def test_the_rank_sum_test_counts_every_arrangement(first: int, second: int, cha
 
 
 def test_an_hour_of_minutes_is_compared_in_a_moment() -> None:
-    """A deployer that was away for so long does it with each look, beside two sides on the same cores."""
+    """After an hour's absence a deployer does it at each look, beside two sides on the same cores."""
     began = time.process_time()
     ours, theirs = list(range(0, 120, 2)), list(range(1, 121, 2))
     assert 0.4 < rank_sum_greater(ours, theirs) < 0.6

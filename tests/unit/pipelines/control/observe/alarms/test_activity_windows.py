@@ -1,4 +1,4 @@
-"""An activity keeps lag alarms quiet while it lasts and until its last minute is judged, and never a loss."""
+"""An activity silences lag alarms until its last minute is judged, but never a loss."""
 
 from pipelines.control.observe.alarms.quiet_windows import (
     AFTER_MS,

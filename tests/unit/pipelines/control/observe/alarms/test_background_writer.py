@@ -1,4 +1,4 @@
-"""Alarms are stored, whatever a write before has met."""
+"""Alarms are stored, whatever error an earlier write met."""
 
 import threading
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from pipelines.control.observe.dynamodb import Item, Store
 
 
 class FailingOnce(Store):
-    """The first write meets an error that is not the store's."""
+    """The first write fails with an error that is not the store's."""
 
     def __init__(self) -> None:
         super().__init__("alarms", "http://127.0.0.1:1")

@@ -1,4 +1,4 @@
-"""Alarms go on when a clock that was ahead is set back."""
+"""Alarms go on after a clock that was ahead is set back."""
 
 from pipelines.control.observe.alarms.history import History, updated
 from pipelines.control.observe.alarms.inputs import Evaluation, Finding
@@ -54,7 +54,7 @@ def test_an_absent_condition_ends_its_alarm_and_a_new_text_is_notified_in_time()
 
 
 def kinds_an_hour_later(before: MinuteCard) -> list[AlarmKind]:
-    """Alarms an hour after a clock was set back that was ahead when this minute was judged first."""
+    """Alarms an hour after the clock was set back; it was ahead when this minute was first judged."""
     how = settings(alarm_open_minutes=60)
     history = updated(History(doubled={}), inputs(before, at_ms=AHEAD), how)
     history = updated(history, inputs(before), how)

@@ -1,4 +1,4 @@
-"""Failures that only a customer can repair are shown to the customer, with the likely cause and the fix."""
+"""Failures that only a customer can repair are shown to that customer, with likely cause and fix."""
 
 import pytest
 
@@ -104,7 +104,7 @@ def test_customers_failures_are_found_only_once_their_contacts_are_known() -> No
 
 
 def test_an_update_that_is_due_waits_until_the_contacts_are_known() -> None:
-    """As after a restart, of a text that had changed shortly before and stays as it is."""
+    """For example after a restart, for a text that changed shortly before and stays as it is."""
     tracked, _ = looked({}, PUBLISHED, NOW)
     tracked, changes = looked(tracked, PUBLISHED, NOW + 1, failed=8)
     assert changes == []

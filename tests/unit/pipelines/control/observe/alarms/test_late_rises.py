@@ -28,14 +28,14 @@ def kinds(history: History, now: Inputs) -> list[AlarmKind]:
 
 
 def after(before: History, *passes: Inputs) -> History:
-    """The history after these, as another process reads it."""
+    """The history after these findings, as another process reads it."""
     for each in passes:
         before = updated(before, each, settings())
     return History.decode(before.encode())
 
 
 def at(minutes: int, *given: MinuteCard, dead: Sequence[DeadLetters] = ()) -> Inputs:
-    """A look so many minutes later; the side goes on as it did."""
+    """A look some minutes later; the side goes on unchanged."""
     return inputs(*RECENT, *given, at_ms=NOW + minutes * AGO_MS, dead=dead)
 
 

@@ -31,7 +31,7 @@ def finding(kind: AlarmKind = AlarmKind.STALLED, text: str = "is bad", subject: 
 
 @dataclass
 class Life:
-    """Evaluations, one after the other."""
+    """Consecutive evaluations."""
 
     now: int = 1_000_000
     windows: list[QuietWindow] = field(default_factory=list)
@@ -39,7 +39,7 @@ class Life:
     told: list[tuple[int, Transition]] = field(default_factory=list)
 
     def look(self, *findings: Finding, unknown: Iterable[AlarmKind] = ()) -> list[TransitionKind]:
-        """One evaluation and its notifications; the state passes through its stored form."""
+        """Run one evaluation and its notifications; the state passes through its stored form."""
         self.now += LOOK_MS
         evaluation = Evaluation(findings=findings, unknown=frozenset(unknown))
         after, transitions = step(self.tracked, evaluation, self.windows, PACE, self.now)
@@ -97,7 +97,7 @@ def test_a_condition_that_comes_and_goes_within_the_hold_time_is_one_alarm() -> 
 
 
 def test_each_relapse_holds_the_alarm_open_for_longer() -> None:
-    """Off for two minutes, on for one evaluation: notified less and less often, not thirty times an hour."""
+    """Off for two minutes, on for one evaluation: notified ever less often, not thirty times an hour."""
     life = Life()
     for _ in range(60):
         life.look(finding())
@@ -267,7 +267,7 @@ def test_each_alarm_is_sent_as_opened_updated_resolved_and_no_loss_is_silenced_b
 
 
 def test_stored_alarms_and_notifications_keep_their_member_names() -> None:
-    """Rows that an earlier version stored are read by this one, and the other way round."""
+    """This version reads rows stored by an earlier one, and vice versa."""
     life = Life()
     life.look(finding())
     (state,), ((_, opened),) = life.tracked.values(), life.told

@@ -1,4 +1,4 @@
-"""The e-mail of an alarm: no name or text of anybody makes a header, a part or an element of its own."""
+"""An alarm's e-mail: no name or text makes a header, a part or an element of its own."""
 
 import email
 from email.message import EmailMessage

@@ -1,4 +1,4 @@
-"""Notifications of contacts that come and go."""
+"""Notifications to contacts that come and go."""
 
 import threading
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ CONTACTS = 500
 
 
 class Taker:
-    """Takes every second contact's notification; of the others the contact is deleted."""
+    """Accepts every second contact's notification; the other contacts are deleted."""
 
     async def send(self, notification: Notification) -> None:
         if int(notification.id) % 2:
@@ -53,7 +53,7 @@ def test_a_contact_has_a_queue_only_while_a_notification_waits_for_it() -> None:
     known: Mapping[str, Receiver] = {CONTACT: Taker()}
     notifier = Notifier(known, done, lambda: NOW, 1_000)
     notifier.post(notification(each, f"run-{each}") for each in range(CONTACTS))
-    notifier.post([notification(CONTACTS, "run-0")])  # once more, after its queue is gone or before
+    notifier.post([notification(CONTACTS, "run-0")])  # once more, after or before its queue is gone
     assert all_taken.wait(60)
     eventually(lambda: len(notifier) == 0)
     notifier.close()

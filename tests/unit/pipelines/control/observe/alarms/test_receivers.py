@@ -1,4 +1,4 @@
-"""Notices to customers wait for the published documents, and few of them at a time for the mail server."""
+"""Notices to customers wait for the published documents; the mail server gets few at a time."""
 
 import asyncio
 import socket

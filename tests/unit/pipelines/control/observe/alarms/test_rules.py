@@ -26,7 +26,7 @@ from tests.unit.pipelines.control.observe.alarm_inputs import (
 
 
 def only(at: Inputs, kind: AlarmKind, **given: Any) -> str:
-    """The text of the only finding, which must be of this kind."""
+    """The text of the only finding, which must have this kind."""
     results = found(at, **given)
     assert [each.kind for each in results] == [kind]
     return results[0].text
@@ -69,7 +69,7 @@ def test_losses_of_all_tenants_together_are_not_said_twice() -> None:
 
 
 def test_a_loss_in_an_old_minute_is_news_when_it_becomes_known() -> None:
-    """Events that waited in retry are missed hours after their minute."""
+    """Events that waited in retry are found missing hours after their minute."""
     assert kinds(inputs(lossy(MINUTE - 1_300))) == [AlarmKind.LOSS]
 
 
@@ -138,7 +138,7 @@ def test_exactly_ninety_five_per_cent_is_a_good_minute() -> None:
 
 
 def test_a_slow_warm_up_burns_nothing_and_what_it_loses_is_an_alarm() -> None:
-    """A side that was just started is not kept from traffic by the load that made it fast."""
+    """The load that warmed up a new side must not keep it from traffic."""
     assert found(Inputs(at_ms=NOW, cards={WARM_UP: [card(MINUTE - 4, tenant=WARM_UP, good=10)]})) == []
     assert kinds(inputs(lossy(MINUTE - 4, tenant=WARM_UP))) == [AlarmKind.LOSS]
 
@@ -165,7 +165,7 @@ def test_an_idle_node_and_a_slow_one_are_not_stalled(progress: NodeProgress) -> 
 
 
 def waits(*counts: int) -> list[AlarmKind]:
-    """Findings after an evaluation per minute, with so many waiting events each."""
+    """Findings of one evaluation per minute, each with this number of waiting events."""
     how, history, results = settings(), History(), []
     for at, waiting in enumerate(counts):
         now = inputs(at_ms=NOW + at * 60_000, waiting={("shop", "orders"): waiting})
@@ -181,7 +181,7 @@ def test_a_backlog_that_grows_for_ten_minutes_is_an_alarm() -> None:
 @pytest.mark.parametrize(
     "counts",
     [
-        range(100, 1_000, 100),  # not for ten minutes yet
+        range(100, 1_000, 100),  # for less than ten minutes
         [500] * 15,  # steady
         range(2_000, 500, -100),  # drains
         [100, 900] * 8,  # comes and goes

@@ -1,4 +1,4 @@
-"""A source that stopped is silent until it sends again, also for a process that never saw it send."""
+"""A source that stopped is silent until it sends again, also for a process that never saw its events."""
 
 from pipelines.control.observe.alarms.history import History, updated
 from pipelines.control.observe.alarms.inputs import Inputs, SourceMinutes
@@ -7,7 +7,7 @@ from tests.unit.pipelines.control.observe.alarm_inputs import MINUTE, NOW, found
 
 HOUR = list(range(MINUTE - 64, MINUTE - 4))
 LATER = NOW + 7 * 3_600_000
-"""After `keep_hours`: of the source's minutes only the cards are left."""
+"""Later than `keep_hours`: of the source's minutes only the cards are left."""
 
 
 def sends(*minutes: int, at_ms: int = NOW) -> Inputs:

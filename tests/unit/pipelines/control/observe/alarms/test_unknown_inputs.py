@@ -1,4 +1,4 @@
-"""After a start an alarm does not end before what it was found from is read."""
+"""After a start an alarm does not resolve before the inputs that raised it are read."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""A tenant without events today is answered from memory: pages ask every few seconds."""
+"""Requests for a tenant without events today are answered from memory: pages poll every few seconds."""
 
 from datetime import date, timedelta
 from typing import Any

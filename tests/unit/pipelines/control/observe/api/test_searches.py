@@ -1,4 +1,4 @@
-"""Searches for events: two at once, and the next has to come back."""
+"""Event searches: two at once, and the next one is refused for now."""
 
 import threading
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from shared.kafka.offset_range_reader import OffsetRangeReader
 
 
 class Topics:
-    """Topics without records, which answer when the test lets them."""
+    """Topics without records that answer when the test permits it."""
 
     def __init__(self) -> None:
         self.begun = threading.Semaphore(0)

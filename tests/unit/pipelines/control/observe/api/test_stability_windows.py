@@ -1,4 +1,4 @@
-"""An alarm about slow minutes is judged by the minutes of its own window, and by none before it."""
+"""An alarm about slow minutes is judged by the minutes of its own window only."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ HOUR = 60
 
 
 class OpenAlarm:
-    """Alarms of which one is open: a burn of this window."""
+    """Alarms with one open: a burn of this window."""
 
     def __init__(self, subject: str) -> None:
         self._subject = subject
@@ -42,7 +42,7 @@ class OpenAlarm:
 
 
 def stable(subject: str, slow_minutes_ago: int, since: int = 0) -> bool:
-    """Whether a side is, with a destination that is down now and one minute that the side was slow in."""
+    """Whether a side is stable, with a destination that is down now and one slow minute of its own."""
     slow = MinuteCard(
         tenant="acme", minute=NOW - slow_minutes_ago, settled=True, total=100, good=10, spent=True
     )

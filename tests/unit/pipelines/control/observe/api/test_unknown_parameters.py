@@ -1,4 +1,4 @@
-"""A misspelt query parameter of observe is refused: without it the answer would be of another question."""
+"""A misspelt query parameter of observe is refused: otherwise the answer would fit another question."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Bodies of `POST /v1/quiet` that no window can be."""
+"""Invalid bodies of `POST /v1/quiet`."""
 
 from typing import Any
 

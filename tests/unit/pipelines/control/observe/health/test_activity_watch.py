@@ -1,4 +1,4 @@
-"""A table of documents that is away ends no release; nor does one go on without it for ever."""
+"""A missing table of documents ends no release; nor does a release go on without it forever."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ HOUR = 60
 
 
 class Away:
-    """A register that can be read once or never; each time it cannot, a minute has gone by."""
+    """A register that can be read once or never; each failed read takes a minute."""
 
     def __init__(self, minutes: int, *activities: Activity, ever_read: bool = True) -> None:
         self.now_ms = 0

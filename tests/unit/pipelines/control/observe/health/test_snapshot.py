@@ -1,4 +1,4 @@
-"""The cards that alarms judge by, of what is held."""
+"""The cards by which alarms judge, taken from memory."""
 
 from pipelines.control.observe.health.snapshot import Snapshot, recent_cards
 from pipelines.control.observe.scorecards.day_state import DayState
@@ -10,7 +10,7 @@ NOW = MIDNIGHT + 30
 
 
 def held(*cards: tuple[str, int], tenants: tuple[str, ...] = ("acme", "idle", "zoo")) -> Snapshot:
-    """A snapshot at NOW of the days with these minutes."""
+    """A snapshot at NOW of days with these minutes."""
     days = DayState()
     days.take(MinuteCard(tenant=tenant, minute=minute, settled=True) for tenant, minute in cards)
     days.expect([("idle", NOW)])

@@ -43,7 +43,7 @@ def test_a_topic_is_as_late_as_its_latest_partition_whatever_the_others_do() -> 
 
 
 def test_time_without_looks_counts_against_no_node_that_has_not_moved() -> None:
-    """The brokers did not answer it either, or the whole machine was suspended."""
+    """The brokers did not answer the node either, or the whole machine was suspended."""
     movement, moved = StallDetection(20_000), []
     for at_ms in (0, 5_000, 3_600_000, 3_605_000):
         nodes = {node.node: node for node in movement.take(look(at_ms, 5, 8), [])}

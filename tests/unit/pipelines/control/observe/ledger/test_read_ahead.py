@@ -1,4 +1,4 @@
-"""Records that wait are bounded by their bytes, and are taken in batches."""
+"""Waiting records are bounded by their bytes, and are taken in batches."""
 
 from threading import Thread
 
@@ -16,7 +16,7 @@ def record(offset: int, size: int) -> Record:
 
 
 def filled(ahead: ReadAhead, size: int) -> int:
-    """Put records of a size until there is room for no more; how many there was room for."""
+    """Put records of one size until there is no room; returns their number."""
     count = 0
     while ahead.put(record(count, size), 0):
         count += 1

@@ -1,4 +1,4 @@
-"""A node is done with its input only after audit has read its output."""
+"""A node has finished its input only once audit has read its output."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""The card of a day of all tenants is made from all of them, or not yet."""
+"""The day card of all tenants is made from all of them, or not at all yet."""
 
 from datetime import timedelta
 

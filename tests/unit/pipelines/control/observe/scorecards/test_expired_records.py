@@ -1,4 +1,4 @@
-"""After records expired uncounted, nothing is proven of minutes as old, and everything of younger ones."""
+"""After records expired uncounted, minutes of that age prove nothing; younger ones prove everything."""
 
 from datetime import timedelta
 
@@ -26,7 +26,7 @@ DAY_MS = int(timedelta(days=1).total_seconds() * 1_000)
 KEPT_MS = 3 * DAY_MS
 PLACE = (Topic.RECEIPTS.value, 0)
 BEFORE_MS = MINUTE_START - 60_000
-"""When the last receipt was counted before audit stopped."""
+"""Time at which the last receipt was counted before audit stopped."""
 
 
 def receipts(start: int, end: int, newest_ms: int) -> Range:
@@ -39,7 +39,7 @@ def counted() -> LedgerState:
 
 
 def away_for(days: float) -> LedgerState:
-    """audit continues after so many days, with a record that is not the next one."""
+    """audit continues after some days, and its next record does not follow the last one."""
     now_ms = MINUTE_START + int(days * DAY_MS)
     return applied([receipts(50, 60, now_ms - KEPT_MS)], counted(), 1, now_ms)
 
@@ -88,7 +88,7 @@ def test_a_recreated_topic_a_restart_and_ranges_that_come_again_are_no_gap() -> 
     book = applied(ranges, now_ms=late_ms)
     again = applied(ranges[3:], restarted(book, book.position), 4, late_ms)
     again.restart(PLACE)
-    applied([receipts(30, 40, late_ms)], again, 5, late_ms)  # what it held before has expired, too
+    applied([receipts(30, 40, late_ms)], again, 5, late_ms)  # its earlier records have expired, too
     assert again.expired.to_ms == 0
 
 
@@ -99,7 +99,7 @@ def test_topics_are_kept_for_three_days_or_for_fourteen() -> None:
 
 
 def unreceipted() -> World:
-    """The receipts of a delivered retry and of a dead letter expired, the other records did not."""
+    """The receipts of a delivered retry and of a dead letter expired; the other records did not."""
     outcomes = {"a": "retried", "b": "dead"}
     world = World().send(["a", "b", "c"], outcomes=lambda i, _: outcomes.get(i, "delivered"))
     gone = {("a", Stage.DELIVERED), ("b", Stage.DEAD)}

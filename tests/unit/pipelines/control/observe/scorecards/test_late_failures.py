@@ -1,4 +1,4 @@
-"""Retries that go on failing are seen at their destination, though tallied in the events' old minute."""
+"""Retries that keep failing show at their destination, although the events' old minute has them."""
 
 from typing import Final
 
@@ -25,7 +25,7 @@ MINUTE_MS: Final = 60_000
 
 
 class Outage:
-    """The source `web` is silent after its first events; what becomes of their retries is written here."""
+    """The source `web` falls silent after its first events; the test writes the outcome of their retries."""
 
     def __init__(self) -> None:
         self._tracker, self._deliveries = MinuteTracker(SETTLE), LastDeliveries()
@@ -33,7 +33,7 @@ class Outage:
         self._ends: dict[Topic, int] = {}
 
     def send(self, minute: int = MINUTE) -> None:
-        """Events of a minute that fail in their first attempt."""
+        """Send events of a minute that fail in their first attempt."""
         now_ms = FIRST_MS + (minute - MINUTE) * MINUTE_MS
         self._write(Topic.COLLECTED, Stage.COLLECTED, now_ms, minute, name="web")
         self._write(Topic.EVENTS, Stage.EVENTS, now_ms, minute, name="")
@@ -41,12 +41,12 @@ class Outage:
         self._fail(now_ms, minute)
 
     def retry(self, now_ms: int, minute: int = MINUTE) -> None:
-        """Another attempt that fails."""
+        """Write another attempt that fails."""
         self._write(Topic.RETRY_OUT, Stage.RETRIED, now_ms, minute)
         self._fail(now_ms, minute)
 
     def deliver(self, now_ms: int, minute: int = MINUTE) -> None:
-        """Another attempt, which succeeds."""
+        """Write another attempt that succeeds."""
         self._write(Topic.RETRY_OUT, Stage.RETRIED, now_ms, minute)
         self._write(Topic.RECEIPTS, Stage.DELIVERED, now_ms, minute, destination="hook")
 
@@ -91,7 +91,7 @@ class Outage:
         return list(self._tracker.between(MINUTE, MINUTE + 1))
 
     def look(self, now_ms: int) -> DestinationHealth:
-        """As the control loop asks."""
+        """Judge and return the destination's health, as the control loop does."""
         self._tracker.judge(ReadProgress(marks={}, read_to_ms=now_ms), now_ms)
         self._deliveries.take(self._tracker.touched)
         last = now_ms // MINUTE_MS
@@ -132,7 +132,7 @@ def test_an_outage_of_a_silent_source_is_not_over_while_every_retry_fails(
     assert "certificate_expired for 7 events that wait, of which none was delivered since" in finding
 
 
-def test_it_is_over_once_a_retry_succeeds_though_others_still_wait() -> None:
+def test_a_failure_alarm_ends_with_a_successful_retry_although_others_wait() -> None:
     outage = Outage()
     outage.send()
     outage.send(MINUTE + 1)

@@ -21,7 +21,7 @@ PIPES = ("p1", "p2")
 
 
 def mixed_world() -> World:
-    """A little of everything, with a loss and a double that transmit does not see."""
+    """A small mixture with a loss and a double that transmit does not see."""
     outcomes = {0: "retried", 1: "dead", 2: "slow", 3: "waiting"}
     world = World(
         lost={(Stage.FIRST, "p1", "e7"), (Stage.DELIVERED, "p2", "e8")},
@@ -176,7 +176,7 @@ def test_bytes_that_are_no_state_are_refused() -> None:
 
 
 def test_a_balanced_minute_of_five_pipes_is_small() -> None:
-    """Also with lags all over the place; 20 KB is what the store is planned with."""
+    """Also with lags of all sizes; the store is dimensioned for 20 KB."""
     rng = random.Random(7)
     world = World().send([f"e{at}" for at in range(3_000)], [f"pipe-{at}" for at in range(5)])
     for records in world.topics.values():
@@ -188,7 +188,7 @@ def test_a_balanced_minute_of_five_pipes_is_small() -> None:
 
 
 def spread(ranges: Iterable[Range]) -> list[Range]:
-    """Over eight partitions of each topic."""
+    """Spread ranges over eight partitions of each topic."""
     return [
         msgspec.structs.replace(
             found, partition=found.partition + at, tallies=found.tallies if at == 0 else []
@@ -214,7 +214,7 @@ def test_a_minute_that_collect_cannot_have_stamped_is_left_out_and_its_neighbour
 def test_the_events_of_a_recreated_topic_count_from_its_first_record(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Its offsets were all tallied before; its records are newer."""
+    """Its offsets were tallied before the topic was recreated; its records are newer."""
     book = applied([one(5, 0, newest_ms=1_000, count=500), one(5, 500, newest_ms=2_000)])
     assert book.restarted() == set()
     new = [one(6, 0, newest_ms=3_000), one(6, 1, newest_ms=3_000, count=3), one(6, 4, newest_ms=4_000)]
@@ -227,7 +227,7 @@ def test_the_events_of_a_recreated_topic_count_from_its_first_record(
 
 
 def test_a_topic_that_the_brokers_call_recreated_is_tallied_from_its_start() -> None:
-    """Also if its records have times before those of its predecessor, as of a clock that was ahead."""
+    """Even if its records have times before the former topic's, as from a clock that was ahead."""
     book = applied([one(5, 0, newest_ms=9_000, count=500)])
     book.restart(("collected", 0))
     assert book.offsets == {}

@@ -25,7 +25,7 @@ DAY = date(2025, 2, 20)
 
 
 def thousand(slow: int = 0, waiting: int = 0, dead: int = 0) -> MinuteCard:
-    """A card of a thousand deliveries, so many of them not good."""
+    """A card of a thousand deliveries, of which a number is not good."""
     ends = [("slow", slow), ("waiting", slow + waiting), ("dead", slow + waiting + dead)]
 
     def outcome(event_id: str, _: str) -> str:
@@ -66,7 +66,7 @@ def test_undelivered_is_not_good_and_the_card_says_why() -> None:
 def test_a_minute_that_a_failing_destination_spends_does_not_count_against_the_side(
     outcome: str, slow: int, side: bool
 ) -> None:
-    """Neither while its events wait, nor when they have arrived late."""
+    """Neither while its events wait, nor after they have arrived late."""
     words = {True: outcome, False: "delivered"}
     world = World().send([str(at) for at in range(slow)], outcomes=lambda _i, _p: "slow")
     world.send([str(at) for at in range(slow, 1_000)], outcomes=lambda i, _: words[int(i) >= 900])

@@ -1,4 +1,4 @@
-"""A process that starts again judges its minutes as the one before, also while audit has not read on."""
+"""A restarted process judges its minutes like the one before, also while audit has not read on."""
 
 from collections.abc import Iterable
 
@@ -45,7 +45,7 @@ def judged(tracker: MinuteTracker, passed: ReadProgress, now_ms: int = LATER) ->
 
 
 def restarted(tracker: MinuteTracker) -> tuple[MinuteTracker, Watermarks]:
-    """The next process, after its first look, in which audit has records to read."""
+    """The next process, after its first look; audit has records to read."""
     return started(
         [MinuteState.decode(state.encode()) for state in tracker.ledger.minutes.values()],
         msgspec.msgpack.encode(tracker.ledger.position),
@@ -53,7 +53,7 @@ def restarted(tracker: MinuteTracker) -> tuple[MinuteTracker, Watermarks]:
 
 
 def upgraded(tracker: MinuteTracker) -> tuple[MinuteTracker, Watermarks]:
-    """The same for a process of a version that stored less."""
+    """The next process, after a version that stored less."""
     states = [MinuteState.decode(state.encode()) for state in tracker.ledger.minutes.values()]
     for state in states:
         state.proven = {key: structs.replace(each, dropped=0) for key, each in state.proven.items()}
@@ -83,7 +83,7 @@ def twice() -> World:
 
 
 def stuck() -> World:
-    """Half of the events came no further than ingest: they are late."""
+    """Half of the events reached only ingest: they are late."""
     return World(lost={(Stage.FIRST, "p1", each) for each in IDS[::2]}).send(IDS)
 
 
@@ -127,7 +127,7 @@ def test_what_was_not_read_when_the_process_ended_is_not_taken_as_read_by_the_ne
 
 @pytest.mark.parametrize("restarts", [False, True])
 def test_a_late_delivery_leaves_the_dropped_copies_out_of_what_is_owed(restarts: bool) -> None:
-    """While audit has not read on since, transmit's reconciliation cannot be told apart."""
+    """Until audit reads on, transmit's reconciliation is ambiguous."""
     world = twice()
     tracker = tracked(world)
     before = judged(tracker, world.passed())
@@ -143,7 +143,7 @@ def test_a_late_delivery_leaves_the_dropped_copies_out_of_what_is_owed(restarts:
 
 
 def test_lost_events_keep_their_ids_when_they_are_read_again_and_their_records_have_expired() -> None:
-    """A process that starts has every minute's events named once more."""
+    """A process that starts has the events of every minute named once more."""
     world = World(lost={(Stage.EVENTS, "", "gone")}).send(["gone", *IDS])
     tracker = tracked(world)
     judged(tracker, world.passed())

@@ -1,4 +1,4 @@
-"""The outcome of one pipe's events: each counts once, however often it was tried."""
+"""Outcomes of one pipe's events: each counts once, however often it was tried."""
 
 from pipelines.control.observe.scorecards.pipe_cards import pipe_card
 from shared.contracts.ledger import Stage

@@ -1,4 +1,4 @@
-"""A look at minutes in which nothing has changed costs little, however many of them wait."""
+"""A look at unchanged minutes costs little, however many events wait."""
 
 import cProfile
 from typing import Final
@@ -23,7 +23,7 @@ def waiting(_id: str, _pipe: str) -> str:
 
 
 def away(events: int, minutes: int = 1) -> World:
-    """A destination is away: so many events of each minute wait."""
+    """A destination is away: a number of events of each minute wait."""
     world = World()
     for at in range(minutes):
         world.send([f"{at}-{number}" for number in range(events)], outcomes=waiting, minute=MINUTE - at)
@@ -31,18 +31,18 @@ def away(events: int, minutes: int = 1) -> World:
 
 
 class Meter:
-    """A tracker that has applied a world as far as there is one."""
+    """A tracker that has applied all of a world's records so far."""
 
     def __init__(self, world: World) -> None:
         self._world, self.tracker = world, MinuteTracker(SETTLE)
         self.cards: dict[tuple[str, int], MinuteCard] = {}
-        """The newest of each tenant and minute."""
+        """The newest card of each tenant and minute."""
 
         self._tallied: dict[tuple[str, int], int] = {}
         self._offset, self._now_ms = 0, LATER
 
     def read(self) -> None:
-        """Apply what is new in the world."""
+        """Apply the world's new records."""
         for place, end in self._world.ends.items():
             start = self._tallied.get(place, 0)
             if start < end:
@@ -59,11 +59,11 @@ class Meter:
         return cards
 
     def totals(self) -> list[MinuteCard]:
-        """Those of all tenants."""
+        """The changed cards of all tenants."""
         return [card for card in self.look() if card.tenant == ALL_TENANTS]
 
     def calls(self) -> int:
-        """Python functions that the next look calls."""
+        """Number of Python functions that the next look calls."""
         profile = cProfile.Profile()
         profile.runcall(self.look)
         return sum(entry.callcount for entry in profile.getstats())

@@ -1,4 +1,4 @@
-"""A dead letter that is replayed and dies again is still one delivery that hifi does not answer for."""
+"""A dead letter that is replayed and dies again remains one delivery that hifi does not answer for."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ HIFIS = {"- worker_failed": EVENTS}
 
 
 class Minute:
-    """Fifty events for two pipes: of `fine` 30 are good and 20 late, of `bad` all die."""
+    """Fifty events for two pipes: 30 of `fine` are good and 20 late; all of `bad` die."""
 
     def __init__(self, reasons: dict[str, int] | None = None) -> None:
         self.state = MinuteState(TENANT, MINUTE)
@@ -46,7 +46,7 @@ class Minute:
         self.state.add(with_ids(bare, np.arange(EVENTS, dtype=np.uint64)), (stage.value, 0), 0)
 
     def replayed(self, reasons: dict[str, int]) -> None:
-        """All letters are replayed and die, as audit counts it."""
+        """Replay all letters, which die again, as audit counts it."""
         self.add(Stage.LETTER, "bad")
         self.add(Stage.DEAD, "bad", reasons=reasons)
         self.add(Stage.DEAD_LETTER, "bad", reasons=reasons)

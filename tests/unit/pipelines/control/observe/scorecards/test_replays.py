@@ -1,4 +1,4 @@
-"""A replay after a rollback is not a double, and what it delivers is not lost."""
+"""A replay after a rollback is no double, and its deliveries are not lost."""
 
 import msgspec
 import pytest
@@ -118,7 +118,7 @@ def test_a_stored_minute_keeps_its_second_pass_and_one_of_before_has_none() -> N
 
 
 def test_each_count_has_a_rule_for_a_minute_that_is_processed_again() -> None:
-    """By count, if some of the minute's events were processed again, and if all were."""
+    """For each count, if some of the minute's events were processed again, and if all were."""
     first, second, both, none = 1, 3, 4, 0
     rules = {
         **dict.fromkeys(("collected", "late", "good"), (first, first)),

@@ -1,4 +1,4 @@
-"""A second copy that one pipe sends counts, whatever other pipes do with theirs."""
+"""A second copy sent by one pipe counts, whatever other pipes do with theirs."""
 
 import pytest
 
@@ -65,7 +65,7 @@ def test_copies_are_counted_again_only_when_more_have_come() -> None:
     applied(world.ranges(), tracker.ledger)
 
     def look() -> int:
-        """The doubles of a card after all that its minute asks for is read, as often as it asks."""
+        """The doubles of a card after all reads that its minute requests, one after the other."""
         while True:
             card = tracker.judge(world.passed(), LATER)[0]
             plans = list(tracker.plans())
@@ -83,7 +83,7 @@ def test_copies_are_counted_again_only_when_more_have_come() -> None:
 
 
 def arrives(world: World, tracker: MinuteTracker, place: tuple[str, int], event: Event) -> None:
-    """One more record, tallied after all others."""
+    """Add one more record, tallied after all others."""
     start = world.ends[place]
     world.topics[place].append([event])
     tracker.ledger.apply(world.tallied(place, start, start + 1), 500 + sum(world.ends.values()), LATER)

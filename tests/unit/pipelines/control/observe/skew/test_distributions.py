@@ -1,4 +1,4 @@
-"""The population stability index: zero for what is equal, symmetric, and larger the more differs."""
+"""The population stability index is zero for equal inputs, symmetric, and grows with the difference."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -84,7 +84,7 @@ def test_parts_are_few_and_hold_everything(a: dict[int, int], b: dict[int, int])
 
 
 def test_a_distribution_that_moves_is_above_the_bound_and_a_little_noise_is_not() -> None:
-    """Numbers around 500 and around 700, and those of 1,000 events of the same."""
+    """Numbers around 500 and around 700, and 1,000 events of the same distribution."""
     usual = {690 + at: 100 for at in range(20)}
     assert index("distribution", numbers({at + 9: n for at, n in usual.items()}), numbers(usual)) > 0.2
     noisy = {bucket: 100 + (-1) ** bucket * 10 for bucket in usual}

@@ -1,4 +1,4 @@
-"""Which hours are compared, with a clock that is given; from tallies to the alarm."""
+"""The hours that are compared, on a given clock; from tallies to the alarm."""
 
 from collections.abc import Iterable
 
@@ -24,7 +24,7 @@ KEY = ("p", "data.country", "categories")
 
 
 def state(minute: int, texts: dict[str, int], missing: int = 0, tenant: str = "acme") -> MinuteState:
-    """A minute as one tally makes it."""
+    """The state of a minute with one tally."""
     events = sum(texts.values()) + missing
     counts = FieldCounts(events=events, missing=missing, texts=texts)
     tally = Tally(
@@ -43,7 +43,7 @@ def state(minute: int, texts: dict[str, int], missing: int = 0, tenant: str = "a
 
 
 class World:
-    """The minutes that observe holds, and the hours that its store holds."""
+    """Minutes in observe's memory, and hours in its store."""
 
     def __init__(self) -> None:
         self.hours = WatchedHours()
@@ -63,7 +63,7 @@ class World:
             self.hours.merge(key, self.stored.get(key, RetiredHour()))
 
     def look(self, minute: int) -> list[FieldSkew]:
-        """Two looks, between which the hours that are asked for are loaded."""
+        """Run two looks, and load the requested hours between them."""
         self.watch.look(self.states, minute * 60_000)
         self.load()
         return list(self.watch.look(self.states, minute * 60_000) or ())
@@ -71,7 +71,7 @@ class World:
 
 @pytest.fixture
 def world() -> World:
-    """A week in which half of 2,000 events an hour came from each of two countries."""
+    """A week with half of 2,000 events an hour from each of two countries."""
     found = World()
     for day in range(1, BASELINE_DAYS + 1):
         for hour in (HOUR, HOUR - 1):
@@ -136,7 +136,7 @@ def test_one_day_before_is_enough() -> None:
 
 
 def test_the_last_hour_stands_until_this_one_has_enough_events(world: World) -> None:
-    """So an alarm is not resolved at each full hour."""
+    """Otherwise an alarm would resolve at each full hour."""
     world.hold(state(HOUR * 60 - 5, {"DE": 2_000}), state(HOUR * 60, {"DE": 500, "AT": 499}))
     found = only(world.look(HOUR * 60))
     assert (found.state, found.hour_ms) == (SkewState.SKEWED, (HOUR - 1) * 3_600_000)

@@ -1,4 +1,4 @@
-"""What goes on is stored each minute, by a clock that may be set back."""
+"""Activities are stored each minute, on a clock that may be set back."""
 
 import msgspec
 import pytest

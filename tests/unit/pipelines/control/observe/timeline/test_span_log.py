@@ -1,4 +1,4 @@
-"""The log of who acted and of how stable the side was."""
+"""The log of activities and of the side's stability."""
 
 from collections.abc import Sequence
 
@@ -68,7 +68,7 @@ def test_of_spans_that_begin_in_the_same_millisecond_each_is_kept_in_the_order_o
     assert [each.phase for each in all_of(after, 4_000).activities] == ["deploy dark", "canary"]
 
 
-def test_nothing_is_known_of_the_time_in_which_there_was_no_look() -> None:
+def test_a_long_gap_between_looks_is_in_no_span() -> None:
     log = recorded((0, STABLE, []), (GAP_MS + 1, STABLE, []))
     assert spans(log, GAP_MS + 1) == [(Health.STABLE, 0, 0), (Health.STABLE, GAP_MS + 1, None)]
     assert spans(log, 3 * GAP_MS)[-1] == (Health.STABLE, GAP_MS + 1, GAP_MS + 1), "it looks no more"

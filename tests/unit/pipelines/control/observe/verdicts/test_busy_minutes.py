@@ -1,4 +1,4 @@
-"""A minute with more records than may be read at once is counted nevertheless, by reconciliation."""
+"""A minute with more records than may be read at once is still counted, by reconciliation."""
 
 from typing import Final
 
@@ -13,7 +13,7 @@ IDS: Final = [f"e{at}" for at in range(2_000)]
 
 
 def card_by_reads_of(world: World, most: int) -> MinuteCard:
-    """The settled card after all that its minute asks for, in reads of at most so many records."""
+    """The settled card after all reads that its minute requests, each limited to a number of records."""
     tracker = MinuteTracker(SETTLE)
     applied(world.ranges(), tracker.ledger)
     while True:
@@ -28,7 +28,7 @@ def card_by_reads_of(world: World, most: int) -> MinuteCard:
 
 
 def records_wanted(world: World) -> int:
-    """As many as a read of all that the minute asks for at first has."""
+    """Number of records of all the reads that the minute requests at first."""
     tracker = MinuteTracker(SETTLE)
     applied(world.ranges(), tracker.ledger)
     tracker.judge(world.passed(), LATER)
@@ -37,7 +37,7 @@ def records_wanted(world: World) -> int:
 
 
 def test_more_second_copies_hide_no_loss() -> None:
-    """At two hops, more than may be read at once of both."""
+    """At two hops, with more records than may be read of both at once."""
     world = World(
         lost={(Stage.EVENTS, "", each) for each in IDS[:10]}
         | {(Stage.FIRST, "p1", each) for each in IDS[1_200:1_220]},

@@ -16,7 +16,7 @@ def plan(key: MinuteKey, *spans: OffsetSpan) -> ReadPlan:
 
 
 def answers(resolver: EventResolver, plans: int) -> list[Resolution]:
-    """The answers to so many plans."""
+    """The answers to a number of plans."""
     found: list[Resolution] = []
 
     def complete() -> bool:

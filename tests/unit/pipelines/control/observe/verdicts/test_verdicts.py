@@ -122,7 +122,7 @@ def test_waiting_events_stay_waiting_while_retry_is_down() -> None:
 
 
 def test_output_that_was_tallied_before_its_input_is_not_doubled() -> None:
-    """audit has read all of `events`, but of `collected` only one partition."""
+    """audit has read all of `events`, but only one partition of `collected`."""
     world = World().send([f"e{at}" for at in range(20)])
     ranges = [found for found in world.ranges() if (found.topic, found.partition) != ("collected", 1)]
     state = applied(ranges).minutes[TENANT, MINUTE]
@@ -149,7 +149,7 @@ def judged_and_noted(book: LedgerState, passed: ReadProgress, now_ms: int) -> Mi
 
 
 def late_arrival(world: World, book: LedgerState, now_ms: int) -> None:
-    """More of the same minute comes in, tallied at `now_ms`, and so far only by collect."""
+    """Add an event of the same minute, tallied at `now_ms`, and so far only at collect."""
     offset = world.ends["collected", 0]
     world.topics["collected", 0].append([Event(Stage.COLLECTED, "web", f"new-{now_ms}")])
     book.apply(world.tallied(("collected", 0), offset, offset + 1), 10_000 + offset, now_ms)
@@ -222,7 +222,7 @@ def test_recent_events_are_in_time_until_audit_has_read_on() -> None:
 
 
 def test_a_stalled_node_spends_the_minute_without_a_loss() -> None:
-    """The events are accounted for, but did not leave in time."""
+    """The events are accounted for, but left late."""
     world = World(lost={(Stage.FIRST, "p1", f"e{at}") for at in range(10)}).send(
         [f"e{at}" for at in range(100)]
     )
@@ -268,7 +268,7 @@ def test_a_claim_that_was_tallied_before_its_event_keeps_the_minute_open() -> No
 
 
 def test_events_that_move_on_long_after_they_were_collected_are_not_in_time() -> None:
-    """ingest and route were down and are back, while transmit is not: the minute is slow throughout."""
+    """ingest and route were down and are back, transmit is not: the minute stays slow."""
     world = World().send([f"e{at}" for at in range(10)])
     ranges = [found for found in world.ranges() if found.topic is not Topic.RECEIPTS]
     book = applied(found for found in ranges if found.topic is Topic.COLLECTED)

@@ -1,4 +1,4 @@
-"""Bodies in pieces, encoded and not."""
+"""Bodies that arrive in pieces, encoded or plain."""
 
 import asyncio
 import gzip
@@ -112,7 +112,7 @@ def test_a_body_counts_with_its_decompressor_until_it_is_complete(encoding: str,
 
 
 def test_a_body_that_is_evicted_while_its_last_piece_comes_is_refused() -> None:
-    """Its bytes are no longer counted, so that it must not be kept."""
+    """Its bytes are no longer counted, so it must not be kept."""
     budget = BodyBudget(LIMIT, no_memory_left)
 
     async def last_piece() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Bodies into raw events, events into records."""
+"""Bodies become raw events, and events become records."""
 
 import time
 import tracemalloc

@@ -1,4 +1,4 @@
-"""The event that collect makes of a raw one: above all, unchanged data."""
+"""collect's event from a raw one: above all, unchanged data."""
 
 import base64
 import json
@@ -103,7 +103,7 @@ def test_any_json_at_all_is_taken_or_refused(text: str) -> None:
 def test_any_attributes_at_all_are_taken_or_refused(members: dict[str, object]) -> None:
     found = read_event(
         Format.EVENT, raw_event("1", **members), AT
-    )  # a member called data comes twice: the last counts
+    )  # the member data occurs twice: the last one counts
     assert isinstance(found, AcceptedEvent | Refusal)
     if isinstance(found, AcceptedEvent):
         assert all(name.isascii() and name.isalnum() for name in found.item.attributes)

@@ -14,7 +14,7 @@ ANSWERS = st.lists(
 
 
 def starts(latency: float, timeout: float, micro_batch: float) -> list[float]:
-    """When a destination that takes one request at a time is sent the requests of two micro-batches."""
+    """Start times of two micro-batches' requests to a destination that takes one at a time."""
     found, usual = [], 0.0
     whole = whole_try(timeout, micro_batch)
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""When a destination is tried, and when it is not."""
+"""When a destination gets requests, and when it gets none."""
 
 from dataclasses import replace
 

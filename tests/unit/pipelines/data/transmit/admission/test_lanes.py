@@ -1,4 +1,4 @@
-"""When a destination leaves the fast lane, and when it comes back."""
+"""When a destination leaves the fast lane, and when it returns."""
 
 from pipelines.data.transmit.admission.lanes import (
     LaneState,

@@ -1,4 +1,4 @@
-"""When requests that got no turn at a destination return."""
+"""Return times of requests that got no turn at a destination."""
 
 import pytest
 from hypothesis import given
@@ -12,7 +12,7 @@ HOUR = 60 * MINUTE
 
 
 def booked(backlog: SlotBacklog, requests: int, now: float) -> tuple[SlotBacklog, list[float]]:
-    """The waits of some requests that are sent back at once."""
+    """Waiting times of requests that are sent back together."""
     waits = []
     for _ in range(requests):
         backlog, wait = backlog.booked(now)
@@ -28,7 +28,7 @@ def answered(slots: int, *seconds: float) -> SlotBacklog:
 
 
 def overloaded(backlog: SlotBacklog, seconds: float) -> SlotBacklog:
-    """After ten times as many requests as it takes for so many seconds."""
+    """The backlog after some seconds of ten times as many requests as the destination takes."""
     for second in range(int(seconds)):
         backlog, _ = booked(backlog, 10, NOW + second)
     return backlog

@@ -1,4 +1,4 @@
-"""How long the requests of a micro-batch wait for their turns."""
+"""How long a micro-batch's requests wait for their turns."""
 
 import asyncio
 from math import inf
@@ -20,7 +20,7 @@ def gates(*names: str, requests: int = 1, rate: float | None = None) -> list[Gat
 
 
 async def sent(turns: Turns, gate: Gate, answer: float = ANSWER) -> bool:
-    """Whether a request was sent, which was then answered after so many seconds."""
+    """Whether a request was sent; if so, it was answered after this time."""
     until = asyncio.get_running_loop().time() + 60.0
     async with turns.at(gate, gate.turn(1, until, until)) as refusal:
         if refusal is None:
@@ -29,7 +29,7 @@ async def sent(turns: Turns, gate: Gate, answer: float = ANSWER) -> bool:
 
 
 async def many(turns: Turns, gate: Gate, requests: int, answer: float = ANSWER) -> int:
-    """How many of some requests were sent."""
+    """Number of requests that were sent."""
     return sum(await asyncio.gather(*(sent(turns, gate, answer) for _ in range(requests))))
 
 

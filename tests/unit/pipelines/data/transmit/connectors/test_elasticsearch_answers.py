@@ -1,4 +1,4 @@
-"""The outcome of each event, by its part of a bulk response."""
+"""The outcome of each event, from its part of a bulk response."""
 
 from collections.abc import Sequence
 from datetime import timedelta

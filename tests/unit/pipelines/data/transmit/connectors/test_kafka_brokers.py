@@ -1,4 +1,4 @@
-"""Clusters that name many brokers: the client library starts a thread for each."""
+"""Clusters with many brokers: the client library starts a thread for each."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator

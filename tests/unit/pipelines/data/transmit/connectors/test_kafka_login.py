@@ -1,4 +1,4 @@
-"""How hifi logs in to a customer's cluster."""
+"""hifi's login to a customer's cluster."""
 
 import asyncio
 from typing import Any, cast

@@ -1,4 +1,4 @@
-"""Clusters that hang: they occupy few threads, and those of their own tenant only."""
+"""Clusters that hang occupy few threads, and only those of their own tenant."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""Topics of destinations that come and go, against the broker that the client library simulates."""
+"""Topics of destinations that come and go, on a broker simulated by the client library."""
 
 import asyncio
 from concurrent.futures import Executor

@@ -1,4 +1,4 @@
-"""The connectors that documents may name are those that transmit can send to."""
+"""Documents may name exactly the connectors that transmit can send to."""
 
 from importlib import import_module
 

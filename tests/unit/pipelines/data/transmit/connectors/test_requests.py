@@ -1,4 +1,4 @@
-"""The requests that kafka, s3 and elasticsearch make of options and events. Pure."""
+"""Requests of kafka, s3 and elasticsearch, built from options and events. Pure."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Threads and connections that a batch for S3 takes of a process shared with other destinations."""
+"""Threads and connections that a batch for S3 uses in a process shared with other destinations."""
 
 import asyncio
 import threading
@@ -36,7 +36,7 @@ class Key:
 
 
 class Store(S3Uploader):
-    """Signs each object as if to send it, and counts how many are written at once."""
+    """Signs each object without sending it, and counts concurrent writes."""
 
     def __init__(self, threads: ThreadPoolExecutor) -> None:
         super().__init__(cast(aiohttp.ClientSession, None), threads)
@@ -66,7 +66,7 @@ async def sent(store: Store, threads: ThreadPoolExecutor, events: list[Event]) -
 
 
 def test_compressing_and_hashing_do_not_wait_for_look_ups(threads: ThreadPoolExecutor) -> None:
-    """Names are resolved on the default executor; all its threads may hang."""
+    """Look-ups run on the default executor, and may occupy all of its threads."""
     resolved = threading.Event()
 
     async def run() -> set[Answer]:

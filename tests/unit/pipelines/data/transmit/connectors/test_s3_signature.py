@@ -1,7 +1,7 @@
 """The signature of an object's URL, checked by AWS's rule for the canonical request.
 
-https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html: S3 decodes the path of a
-request and encodes it anew, each character but A-Z a-z 0-9 - . _ ~ and the slash.
+https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html: S3 decodes a request's path
+and encodes it anew, each character but A-Z a-z 0-9 - . _ ~ and the slash.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""A delivery of an event that is processed again is remembered apart from the one before."""
+"""The window remembers a replayed event's delivery separately from the earlier one."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""A destination's document changes while requests to it are under way."""
+"""A destination's document changes while requests to it are in flight."""
 
 import asyncio
 

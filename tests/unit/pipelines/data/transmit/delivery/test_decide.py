@@ -31,7 +31,7 @@ POLICY = Policy(local_tries=3, pause=0.05, pause_limit=1.0, give_up=timedelta(ho
 
 
 def at(**changes: float) -> Situation:
-    """The first try of one event, with ten seconds left."""
+    """One event's first try, with ten seconds left."""
     usual = {
         "events": 1,
         "tries": 1,
@@ -179,7 +179,7 @@ THROTTLED = Answer(status=429, retry_after="1")
 
 
 def test_a_short_pause_for_which_the_fast_lane_has_no_time_is_left_to_the_slow_lane() -> None:
-    """It has a second for all local tries together."""
+    """It has one second for all local tries together."""
     assert decide(THROTTLED, at(seconds_left=1.0), FAST, 0.5) == SlowLane(NOW + 1000)
     assert decide(THROTTLED, at(seconds_left=9.0), POLICY, 0.5) == RetryNow(1.0)
 
@@ -255,7 +255,7 @@ jitters = st.floats(0, 1, exclude_max=True)
 def test_laws(answer: Answer, where: Situation, jitter: float) -> None:
     found = decide(answer, where, POLICY, jitter)
     success = answer.status is not None and 200 <= answer.status < 300
-    assert isinstance(found, Delivered) == success  # nothing else passes for delivered
+    assert isinstance(found, Delivered) == success  # no other status counts as delivered
     if isinstance(found, RetryNow):
         assert 0 <= found.pause < where.seconds_left
         assert found.pause <= POLICY.pause_limit

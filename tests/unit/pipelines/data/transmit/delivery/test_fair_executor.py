@@ -1,4 +1,4 @@
-"""Tenants share one thread by the time that they use of it."""
+"""Tenants share one thread in proportion to the time that they use."""
 
 import threading
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _WAIT_SECONDS = 60
 
 
 class Clock:
-    """Time that only work moves."""
+    """A clock that only work advances."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -23,7 +23,7 @@ class Clock:
 
 
 class Thread:
-    """An executor that holds its first turn until `go`, and the order in which it took the others."""
+    """An executor that holds its first turn until `go`, and records the order of the others."""
 
     def __init__(self) -> None:
         self._clock = Clock()
@@ -36,7 +36,7 @@ class Thread:
         self._go.wait(_WAIT_SECONDS)
 
     def submit(self, tenant: str, seconds: float, then: float | None = None) -> Future[None]:
-        """Work of that length; with `then`, the tenant comes back at once with as much as that."""
+        """Submit work of a given length; with `then`, the tenant returns at once with that much."""
 
         def work() -> None:
             self._clock.now += seconds

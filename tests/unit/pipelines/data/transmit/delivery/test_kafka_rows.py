@@ -1,4 +1,4 @@
-"""A receipt's fields of each event."""
+"""Each event's fields in a receipt."""
 
 import msgspec
 import pytest

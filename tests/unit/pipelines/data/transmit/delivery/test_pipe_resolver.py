@@ -1,4 +1,4 @@
-"""Events of a pipe that this process does not know: it was deleted, is about to come, or neither is known."""
+"""Events of a pipe unknown to this process: it was deleted, is about to arrive, or either is possible."""
 
 import asyncio
 import threading
@@ -26,7 +26,7 @@ GONE: Final[TenantName] = ("t", "gone")
 
 
 class Configuration:
-    """What this process has read of the configuration."""
+    """The configuration that this process has read."""
 
     def __init__(self) -> None:
         self.view = Catalogue()
@@ -48,7 +48,7 @@ class Configuration:
 
 
 async def known() -> bool:
-    """The brokers say at once that this process has the newest configuration."""
+    """The brokers confirm at once that this process has the newest configuration."""
     return True
 
 
@@ -135,7 +135,7 @@ def test_without_an_answer_in_time_events_are_tried_later_and_that_is_no_attempt
 
 
 def delivering(pipes: PipeResolver, deadline: Deadline, settle: Callable[[SettledEvents], None]) -> Delivery:
-    """A delivery that comes to no connector."""
+    """A delivery that reaches no connector."""
     return Delivery(
         pipes=pipes,
         connectors=cast(Any, None),

@@ -1,4 +1,4 @@
-"""More events than `limits.rate` lets pass at once all arrive, in about the time that the rate needs."""
+"""Events beyond `limits.rate` all arrive, in about the time that the rate needs."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -36,7 +36,7 @@ TARGET: Final = ResolvedPipe(
 
 @dataclass(kw_only=True)
 class SlowLane:
-    """The slow lane with one destination, which answers at once; its clock is the simulation's."""
+    """The slow lane with one destination that answers at once, on the simulation's clock."""
 
     limit: RateLimit
     coming: deque[Event]
@@ -45,7 +45,7 @@ class SlowLane:
     dead: int = 0
     now: float = 0.0
     last: float = 0.0
-    """When the last request went out."""
+    """Time of the last request."""
 
     def micro_batch(self) -> None:
         taken = [self.coming.popleft() for _ in range(min(MICRO_BATCH, len(self.coming)))]

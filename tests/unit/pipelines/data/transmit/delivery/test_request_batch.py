@@ -1,4 +1,4 @@
-"""Events grouped and split by the limits of a request."""
+"""Events are grouped and split by a request's limits."""
 
 from hypothesis import given
 from hypothesis import strategies as st

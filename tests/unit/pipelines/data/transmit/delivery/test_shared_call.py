@@ -13,7 +13,7 @@ SECONDS: Final = 60
 
 
 class Topic:
-    """Counts the times that it was read; each time ends when the test says so."""
+    """Counts its readings; each ends when the test says so."""
 
     def __init__(self) -> None:
         self.reads = 0

@@ -1,4 +1,4 @@
-"""Records of events that were not delivered."""
+"""Records of undelivered events."""
 
 import pytest
 

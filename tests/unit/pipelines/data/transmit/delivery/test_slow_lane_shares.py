@@ -1,4 +1,4 @@
-"""One destination that gets more than it takes leaves the slow lane to the others, and keeps what it takes.
+"""A destination with more events than it takes leaves the slow lane to the others, at its full rate.
 
 A twentieth of the usual numbers: a micro-batch has 250 events at most, and most destinations have one slot.
 """
@@ -52,7 +52,7 @@ def test_events_of_others_are_sent_at_once_beside_one_that_gets_more_than_it_tak
     run(scene())
 
 
-def test_the_same_beside_a_burst_above_the_rate() -> None:
+def test_events_of_others_are_sent_soon_beside_a_burst_above_the_rate() -> None:
     async def scene() -> None:
         rate, count = 10.0, 2_500
         far = Far({"burst": always(0.01), "other": always(0.5)})
@@ -66,7 +66,7 @@ def test_the_same_beside_a_burst_above_the_rate() -> None:
     run(scene())
 
 
-def test_one_that_takes_what_it_gets_is_sent_it_beside_one_that_answers_late() -> None:
+def test_a_destination_that_keeps_up_gets_its_events_beside_a_slow_one() -> None:
     async def scene() -> None:
         far = Far({"good": always(0.5), "late": always(7.0)})
         lane = SlowLane(far, destination("good"), destination("late"), most=MOST)

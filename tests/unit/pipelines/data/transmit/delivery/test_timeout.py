@@ -15,7 +15,7 @@ async def nap(seconds: float) -> str:
 
 
 class _Skipping(selectors.SelectSelector):
-    """Waits for nothing and adds up how long it should have waited."""
+    """Skips waits, and adds up their length."""
 
     waited = 0.0
 
@@ -35,7 +35,7 @@ class _IdleMachine(asyncio.SelectorEventLoop):
         return self._skipping.waited
 
     def stand_still(self, seconds: float) -> None:
-        """As a machine that is too busy makes it."""
+        """Stall like a machine that is too busy."""
         self._skipping.waited += seconds
 
 
@@ -119,7 +119,7 @@ def test_while_the_loop_stands_still_no_time_passes() -> None:
 
         hogging = asyncio.create_task(hog())
         try:
-            return await within(nap(0.4), 0.3)  # 0.6 s and more by the wall
+            return await within(nap(0.4), 0.3)  # 0.6 s and more on the wall clock
         finally:
             await hogging
 

@@ -1,4 +1,4 @@
-"""The time of transforms is bounded together, however many pipes want some."""
+"""The total time of transforms is bounded, however many pipes have some."""
 
 import asyncio
 import math
@@ -19,7 +19,7 @@ _PIPES = 20
 
 
 class Machine(asyncio.SelectorEventLoop):
-    """Time that only transforms take."""
+    """A clock that only transforms advance."""
 
     def __init__(self) -> None:
         self.now = 0.0

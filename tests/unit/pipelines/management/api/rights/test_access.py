@@ -1,4 +1,4 @@
-"""Requests a second: of a token, and of all of a tenant's together."""
+"""Requests per second: of one token, and of all of a tenant's tokens together."""
 
 from typing import Annotated, Any
 
@@ -31,7 +31,7 @@ class Bearers:
 
 
 class Api:
-    """One route, at a clock that the test moves; 2 requests a second and token, 3 a tenant."""
+    """One route on the test's clock; 2 requests a second for each token, 3 for each tenant."""
 
     def __init__(self) -> None:
         self.now = 0.0

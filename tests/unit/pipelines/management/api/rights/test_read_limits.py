@@ -1,4 +1,4 @@
-"""One tenant's reads of documents leave threads to the others, however many it sends."""
+"""One tenant's document reads leave threads to the others, however many it sends."""
 
 import asyncio
 from collections import Counter
@@ -14,16 +14,20 @@ from shared.contracts.document_items import DocumentKey
 from tests.unit.pipelines.management.api.whole_app import SECONDS, Client, Gate, app_over, comes, played
 
 MANY: Final = 50
-"""More than there are threads."""
+"""More than the number of threads."""
 
-SOON: Final = 0.1
-"""After which a read that has to wait is refused."""
+_SHIPPED: Final = pytest.param((), id="shipped", marks=pytest.mark.proof)
+SOON: Final = [pytest.param((0.1,), id="quick"), _SHIPPED]
+"""Seconds after which a waiting read is refused."""
+
+LATE: Final = [pytest.param((SECONDS,), id="patient"), _SHIPPED]
+"""The same, for reads that get their turn sooner."""
 
 PATHS: Final = ("documents", "pipes", "pipes?brief=true", "pipes/p", "pipes/p/history", "pipes/p/history/1")
 
 
 class Table:
-    """Nothing is in it; those who read of tenants other than `calm` wait at a gate."""
+    """An empty table; reads of tenants other than `calm` wait at a gate."""
 
     def __init__(self) -> None:
         self.gate = Gate()
@@ -52,8 +56,11 @@ async def counted(asked: Sequence["asyncio.Task[httpx.Response]"]) -> Counter[in
     return Counter(each.status_code for each in await asyncio.gather(*asked))
 
 
+@pytest.mark.parametrize("wait", SOON)
 @pytest.mark.parametrize("path", PATHS)
-def test_one_tenants_reads_leave_threads_to_another_and_to_readiness(path: str) -> None:
+def test_one_tenants_reads_leave_threads_to_another_and_to_readiness(
+    path: str, wait: tuple[float, ...]
+) -> None:
     table = Table()
 
     async def scene(client: Client) -> None:
@@ -71,10 +78,11 @@ def test_one_tenants_reads_leave_threads_to_another_and_to_readiness(path: str) 
         assert await counted(asked) == {found: OF_TENANT, 429: MANY - OF_TENANT}
         assert (await read(client, "busy", path)).status_code == found, "the permits are given back"
 
-    played(app_over(table, reads=ReadLimits(SOON)), scene)
+    played(app_over(table, reads=ReadLimits(*wait)), scene)
 
 
-def test_all_tenants_reads_together_leave_threads_to_others() -> None:
+@pytest.mark.parametrize("wait", SOON)
+def test_all_tenants_reads_together_leave_threads_to_others(wait: tuple[float, ...]) -> None:
     table = Table()
 
     async def scene(client: Client) -> None:
@@ -86,10 +94,11 @@ def test_all_tenants_reads_together_leave_threads_to_others() -> None:
             table.gate.open()
         assert await counted(asked) == {200: AT_ONCE, 429: MANY - AT_ONCE}, "`hifi` sends those again"
 
-    played(app_over(table, reads=ReadLimits(SOON)), scene)
+    played(app_over(table, reads=ReadLimits(*wait)), scene)
 
 
-def test_a_burst_of_reads_as_of_a_consoles_pages_waits_for_its_turn() -> None:
+@pytest.mark.parametrize("wait", LATE)
+def test_a_burst_of_reads_as_of_a_consoles_pages_waits_for_its_turn(wait: tuple[float, ...]) -> None:
     table = Table()
 
     async def scene(client: Client) -> None:
@@ -98,4 +107,4 @@ def test_a_burst_of_reads_as_of_a_consoles_pages_waits_for_its_turn() -> None:
         table.gate.open()
         assert await counted(asked) == {200: MANY}
 
-    played(app_over(table, reads=ReadLimits(SECONDS)), scene)
+    played(app_over(table, reads=ReadLimits(*wait)), scene)

@@ -1,4 +1,4 @@
-"""Members of a tenant: whatever members do, an owner is left, and no other member is changed by the way."""
+"""Members of a tenant: after all actions an owner is left, and no other member has changed."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,7 +30,7 @@ def member(name: str, role: Role) -> Member:
 
 
 def done(team: Team, act: str, name: str, role: Role | None, *, by_operator: bool = False) -> Team:
-    """The team after an act, or as it is if that is refused."""
+    """The team after an action, or unchanged if the action is refused."""
     try:
         if act == "remove":
             return without(team, name, by_operator=by_operator)

@@ -1,4 +1,4 @@
-"""A store that fails while a token is made leaves no token with a lost text; operators get a first one."""
+"""A store that fails while a token is made leaves no token with a lost text; operators get a first token."""
 
 import logging
 from collections.abc import Collection
@@ -24,7 +24,7 @@ NOW = 10 * DAY_MS
 
 
 class Items:
-    """Tokens and where they are, in memory; the operations named in `fails` do not work."""
+    """Tokens and their index in memory; the operations named in `fails` fail."""
 
     def __init__(self) -> None:
         self.rows: dict[tuple[str, str], Any] = {(MIGRATIONS, MIGRATION): 0}
@@ -33,7 +33,7 @@ class Items:
 
     @property
     def kept(self) -> list[Token]:
-        """Tokens that are valid or have been."""
+        """Tokens that are, or were, valid."""
         return [row for (partition, _), row in self.rows.items() if partition == TOKENS]
 
     def get(self, partition: str, sort: str) -> Any:
@@ -45,7 +45,7 @@ class Items:
             self._check("put")  # as if the answer were lost
 
     def put_after(self, *_: object) -> bool:
-        return False  # it is there already
+        return False  # already there
 
     def all(self, partition: str, prefix: str = "") -> list[tuple[str, Any]]:
         self._check("all")

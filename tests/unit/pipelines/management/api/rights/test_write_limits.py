@@ -26,13 +26,13 @@ from tests.unit.pipelines.management.api.whole_app import (
 )
 
 THREADS: Final = 40
-"""Of the pool in which handlers run."""
+"""Threads of the pool in which handlers run."""
 
 SINK: Final = {"options": {"url": "https://example.com/hook"}}
 
 
 class Table:
-    """Nothing is in it; those who write to `held` tenants wait at a gate."""
+    """An empty table; writes to `held` tenants wait at a gate."""
 
     def __init__(self, *held: str) -> None:
         self.gate, self._held = Gate(), held

@@ -1,10 +1,11 @@
-"""An observe that hangs holds few threads of the API, and none for long."""
+"""An observe that hangs occupies few threads of the API, and none for long."""
 
 import asyncio
 from http.server import BaseHTTPRequestHandler
 from typing import Final
 
 import httpx
+import pytest
 
 from pipelines.management.api.observe_client import ObserveClient
 from pipelines.management.api.routes.meter import AT_ONCE, OF_TENANT
@@ -12,7 +13,9 @@ from tests.harness.http_server import QuietHandler, http_served
 from tests.unit.pipelines.management.api.whole_app import SECONDS, Client, Gate, app_over, comes, played
 
 MANY: Final = 50
-"""More than there are threads."""
+"""More than the number of threads."""
+
+QUICK: Final = httpx.Timeout(0.5, connect=SECONDS)
 
 
 def hanging(gate: Gate) -> type[BaseHTTPRequestHandler]:
@@ -25,7 +28,7 @@ def hanging(gate: Gate) -> type[BaseHTTPRequestHandler]:
 
 
 class Hanging:
-    """An observe that waits at a gate, however long that is."""
+    """An observe that waits at a gate, for any time."""
 
     def __init__(self) -> None:
         self.gate = Gate()
@@ -63,7 +66,12 @@ def test_requests_about_meters_leave_threads_to_others_and_one_tenants_to_anothe
     played(app_over(observe=observe), scene)
 
 
-def test_an_observe_that_hangs_is_waited_for_less_long_than_a_search_takes() -> None:
+@pytest.mark.parametrize(
+    "limits", [pytest.param((QUICK,), id="quick"), pytest.param((), id="shipped", marks=pytest.mark.proof)]
+)
+def test_an_observe_that_hangs_is_waited_for_less_long_than_a_search_takes(
+    limits: tuple[httpx.Timeout, ...],
+) -> None:
     gate = Gate()
 
     async def scene(client: Client) -> None:
@@ -79,4 +87,4 @@ def test_an_observe_that_hangs_is_waited_for_less_long_than_a_search_takes() -> 
         assert (await search).status_code == 200
 
     with http_served(hanging(gate)) as url:
-        played(app_over(observe=ObserveClient(url, httpx.Timeout(0.5, connect=SECONDS))), scene)
+        played(app_over(observe=ObserveClient(url, *limits)), scene)

@@ -1,4 +1,4 @@
-"""A try of many pipes reads them one by one, and ends a page by its bytes as well."""
+"""A try of many pipes reads them one by one, and its pages are bounded in bytes as well."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -11,7 +11,7 @@ from tests.unit.pipelines.management.api.whole_app import Client, app_over, play
 
 PIPES: Final = 25
 LETTERS: Final = 400_000
-"""Of the event's data."""
+"""Length of the event's data."""
 
 
 def stored(document: Document) -> StoredDocument:

@@ -1,4 +1,4 @@
-"""YAML that a person typed: what it states, how large it may be, and where an error is."""
+"""YAML typed by a person: its content, its largest size, and the place of an error."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from shared.contracts.limits import MAX_DOCUMENT_BYTES
 from shared.documents.yaml_loader import Section, sections
 
 TOO_LONG = "[" * (MAX_DOCUMENT_BYTES + 1)
-"""Read, it is not YAML."""
+"""When it is read, it is not YAML."""
 
 
 @pytest.mark.parametrize("text", ["a: [", "- a", "1: a", "a: 1\n---\nb: 2", "a: .nan\nb: {1: 2, [3]: 4}"])

@@ -1,4 +1,4 @@
-"""Between documents and what is typed into their forms."""
+"""Conversions between documents and the text typed into their forms."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The right to see the meter of all tenants: it ends with the session, the token, or the role."""
+"""The right to see all tenants' meter ends with the session, the token, or the role."""
 
 import asyncio
 
@@ -16,7 +16,7 @@ OPERATOR = Identity(id="t1", role="operator")
 
 
 class Api(ApiClient):
-    """An API that says of every token what a test wants."""
+    """An API with scripted answers about every token."""
 
     def __init__(self) -> None:
         super().__init__("http://127.0.0.1:9", 1)
@@ -29,7 +29,7 @@ class Api(ApiClient):
 
 
 class Side:
-    """A signed-in operator, its access, and what it depends on."""
+    """A signed-in operator with its access, and everything on which that depends."""
 
     def __init__(self) -> None:
         self.now = 0
@@ -53,13 +53,13 @@ def side() -> Side:
     return Side()
 
 
-def test_it_holds_while_the_api_says_so(side: Side) -> None:
+def test_access_to_the_meter_holds_while_the_api_confirms_it(side: Side) -> None:
     side.confirm()
     assert side.access.is_open
 
 
 @pytest.mark.parametrize("how", ["signed out", "too old"])
-def test_it_ends_with_the_session_and_no_one_need_be_asked(side: Side, how: str) -> None:
+def test_access_to_the_meter_ends_with_the_session_without_a_request(side: Side, how: str) -> None:
     if how == "signed out":
         side.sessions.end(side.session.id)
     else:
@@ -76,7 +76,7 @@ def test_a_revoked_token_ends_it_and_its_session(side: Side) -> None:
     assert not side.access.is_open and side.sessions.find(side.session.id) is None
 
 
-def test_another_role_ends_it_and_the_session_goes_on_with_that(side: Side) -> None:
+def test_another_role_ends_access_to_the_meter_and_stays_in_the_session(side: Side) -> None:
     side.api.says = Identity(id="t1", role="viewer", tenant="shop")
     with pytest.raises(AccessEndedError):
         side.confirm()

@@ -1,4 +1,4 @@
-"""Who accepts an invitation gets what it gives, although the API fails right after."""
+"""A person who accepts an invitation gets its role, even if the API fails right afterwards."""
 
 from http.server import BaseHTTPRequestHandler
 
@@ -31,7 +31,7 @@ class Redeems(QuietHandler, BaseHTTPRequestHandler):
 
 
 def accepted(url: str, sessions: Sessions, issuer: str | None, cookie: str = "") -> str:
-    """The session that the browser has after the form was sent."""
+    """The browser's session after the form was sent."""
     app = FastAPI()
     add_invitation(app, ApiClient(url, 60), sessions, issuer=issuer, secure=False)
     http = TestClient(app, follow_redirects=False, cookies={COOKIE: cookie} if cookie else {})

@@ -1,4 +1,4 @@
-"""Strangers who begin sign-ins while the issuer does not answer hold up none of those who are signed in."""
+"""Strangers' sign-ins during an issuer's outage delay none of the signed-in people."""
 
 import asyncio
 import threading
@@ -14,14 +14,14 @@ from pipelines.management.console.signing_in.issuer_threads import renewal
 from shared.oidc.code_flow import SignedIn, SignIn
 
 STRANGERS = 40
-"""More than asyncio's own threads, of which there are 32 at most."""
+"""More than asyncio's own threads; there are 32 at most."""
 
 SECONDS = 60.0
-"""After which what should happen is taken to fail."""
+"""Seconds after which a missing event counts as a failure."""
 
 
 class Flow:
-    """An issuer that renews tokens; who asks for the way to it waits until `there` is set."""
+    """An issuer that renews tokens; requests for its sign-in address wait until `there` is set."""
 
     def __init__(self) -> None:
         self.there, self.asked = threading.Event(), 0

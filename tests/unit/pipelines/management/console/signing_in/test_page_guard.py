@@ -1,4 +1,4 @@
-"""A page loads only for a session with few pages that wait for their browsers."""
+"""A page loads only for a session with few pages that still wait for their browsers."""
 
 import asyncio
 
@@ -14,7 +14,7 @@ NO_PAGES = ("/sign-in", "/sign-in/start", "/invitation", "/healthz", "/static/st
 
 
 class Application:
-    """The guarded application; it answers when a test lets it."""
+    """The guarded application; it answers when the test permits it."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []

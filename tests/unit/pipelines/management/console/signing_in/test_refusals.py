@@ -1,4 +1,4 @@
-"""A token or an invitation is called wrong only if the API says that it is."""
+"""A token or an invitation is called wrong only if the API calls it wrong."""
 
 from http.server import BaseHTTPRequestHandler
 from typing import Any
@@ -20,7 +20,7 @@ SIGNED_IN = SignedIn(token="jwt", claims={"exp": 1_000}, refresh_token=None)
 
 
 class Flow:
-    """An issuer that takes everybody."""
+    """An issuer that accepts every sign-in."""
 
     def __init__(self) -> None:
         self.state = ""
@@ -48,7 +48,7 @@ def answering(status: int) -> type[BaseHTTPRequestHandler]:
 
 
 def with_token(url: str, token: str = "hifi_x") -> str:
-    """Where the form of tokens leads."""
+    """The page after the form of tokens."""
     app = FastAPI()
     add_sign_in(app, ApiClient(url, 60), Sessions(lambda: 0), issuer=None, secure=False)
     http = TestClient(app, follow_redirects=False)
@@ -56,7 +56,7 @@ def with_token(url: str, token: str = "hifi_x") -> str:
 
 
 def with_issuer(url: str) -> str:
-    """Where the issuer's answer leads."""
+    """The page after the issuer's answer."""
     app, flow = FastAPI(), Flow()
     stands_in: Any = flow
     add_issuer_sign_in(app, ApiClient(url, 60), Sessions(lambda: 0), stands_in, lambda: 0, secure=False)
@@ -66,7 +66,7 @@ def with_issuer(url: str) -> str:
 
 
 def with_invitation(url: str, issuer: str | None = None, invitation: str = "hifi_invite_x") -> str:
-    """Where the form of invitations leads."""
+    """The page after the form of invitations."""
     app, sessions = FastAPI(), Sessions(lambda: 0)
     session = sessions.begin("jwt", Identity(id="ann", issuer=issuer), SIGNED_IN if issuer else None)
     add_invitation(app, ApiClient(url, 60), sessions, issuer=issuer, secure=False)
@@ -81,7 +81,7 @@ def with_invitation(url: str, issuer: str | None = None, invitation: str = "hifi
         (429, "busy", "busy"),
         (404, "away", "away"),  # another program's address
         (400, "away", "away"),
-        (499, "away", "away"),  # a proxy's own, which no standard names
+        (499, "away", "away"),  # a proxy's own status, which no standard names
         (503, "away", "away"),
     ],
 )

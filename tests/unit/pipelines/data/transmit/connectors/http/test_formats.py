@@ -1,4 +1,4 @@
-"""A request's body has the events' content, in each of the four formats."""
+"""Request bodies have the events' content in each of the four formats."""
 
 import base64
 import json
@@ -90,7 +90,7 @@ JSON_TEXTS = st.recursive(
 
 
 class Received(msgspec.Struct):
-    """As a destination that keeps the bytes would read it."""
+    """An event as read by a destination that keeps the bytes."""
 
     id: str
     data: msgspec.Raw

@@ -1,4 +1,4 @@
-"""A large request is signed on a thread: other deliveries of the worker go on meanwhile."""
+"""Large requests are signed on a thread: the worker's other deliveries go on meanwhile."""
 
 import asyncio
 import threading
@@ -21,7 +21,7 @@ LARGE = 1024 * 1024
 
 
 class Unreachable:
-    """A session whose requests all fail."""
+    """A session with failing requests only."""
 
     def request(self, *_: Any, **__: Any) -> Any:
         raise ConnectionRefusedError

@@ -1,4 +1,4 @@
-"""A receiver that follows Standard Webhooks accepts hifi's signatures, also during a change of keys."""
+"""Receivers that follow Standard Webhooks accept hifi's signatures, also during a change of keys."""
 
 import base64
 import hashlib
@@ -12,7 +12,7 @@ from pipelines.data.transmit.connectors.webhook import message_id
 from shared.contracts.signing import key_of, signed
 from tests.unit.pipelines.data.transmit.transmit_events import event
 
-# The vector of the reference implementations of Standard Webhooks.
+# The test vector of Standard Webhooks' reference implementations.
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 MESSAGE = "msg_p5jXN8AQM9LWM0D4loKWxJek"
 SECONDS = 1614265330

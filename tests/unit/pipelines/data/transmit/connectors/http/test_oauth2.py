@@ -1,4 +1,4 @@
-"""Requests to a token endpoint, and accepted responses."""
+"""Requests to a token endpoint, and the responses that are accepted."""
 
 import base64
 from urllib.parse import parse_qs
