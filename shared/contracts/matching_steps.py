@@ -21,7 +21,7 @@ from shared.contracts.matchers import STRING_TAG
 
 MATCHING_COMPARISONS: Final = 1_000_000
 MATCHING_STEPS: Final = MATCHING_COMPARISONS * COMPARED
-"""Of each kind, of one event with all pipes of its source: about a second."""
+"""Most steps of each kind, for one event with all pipes of its source: about a second."""
 
 OBJECT: Final = 10
 """An object in which a name is looked up."""

@@ -30,6 +30,9 @@ __all__ = ["Alternatives", "Condition", "Matcher", "PatternError", "compile_patt
 DATA: Final = "data"
 """First step of every path into the event's data; any other path is one attribute's name."""
 
+DataPath = tuple[str, ...]
+"""Names on the way into the event's data, without DATA."""
+
 MAX_ALTERNATIVES: Final = 256
 """Conjunctions a pattern may come to; each `$or` multiplies them."""
 

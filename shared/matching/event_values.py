@@ -11,10 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from shared.contracts.matchers import STRING_TAG
 from shared.contracts.matching_steps import copying, looking_up
-from shared.contracts.patterns import DATA
-
-Path = tuple[str, ...]
-"""Into the data, without `data` itself."""
+from shared.contracts.patterns import DATA, DataPath
 
 _BLANKS: Final = " \t\r\n"
 _DIGITS: Final = 38
@@ -48,7 +45,7 @@ class EventValues:
         """`attributes` are all that the event has, `specversion` included."""
         self._attributes = attributes
         self._data_bytes = len(data or b"")
-        self._objects: dict[Path, _Objects] = {(): _objects([_parsed(data)])}
+        self._objects: dict[DataPath, _Objects] = {(): _objects([_parsed(data)])}
         self._values: dict[tuple[str, ...], _Values] = {}
 
     def at(self, path: tuple[str, ...]) -> Sequence[str]:
@@ -59,7 +56,7 @@ class EventValues:
         """The number of characters of the texts there, tags included."""
         return self._at(path).characters
 
-    def reading(self, paths: Collection[Path]) -> Iterator[int]:
+    def reading(self, paths: Collection[DataPath]) -> Iterator[int]:
         """The steps that route takes to these paths into the data (see `shared.contracts.matching_steps`).
 
         They are given part by part, and names are only looked up as far as these are taken.
@@ -88,22 +85,22 @@ class EventValues:
         text = self._attributes.get(path[0])
         return [] if text is None else [STRING_TAG + text]
 
-    def _elements(self, path: Path) -> list[Any]:
+    def _elements(self, path: DataPath) -> list[Any]:
         """All that is at a path, the elements of arrays one by one."""
         *way, name = path
         objects = self._objects_at(tuple(way)).found
         return [element for each in objects if name in each for element in _elements(each[name])]
 
-    def _objects_at(self, path: Path) -> _Objects:
+    def _objects_at(self, path: DataPath) -> _Objects:
         if path not in self._objects:
             self._objects[path] = _objects(self._elements(path))
         return self._objects[path]
 
 
-def _looked_up(paths: Collection[Path]) -> list[Path]:
+def _looked_up(paths: Collection[DataPath]) -> list[DataPath]:
     """Each name that is looked up, with the way to it, shorter ones first: those of fields, and once however
     many fields have them in common, those of objects on the way."""
-    ways = set[Path]()
+    ways = set[DataPath]()
     for path in paths:
         way = path[:-1]
         while way and way not in ways:

@@ -22,7 +22,7 @@ Report = Callable[[], Mapping[str, bool]]
 _JSON: Final = "application/json"
 _REQUEST_SECONDS: Final = 5.0
 _STOP_SECONDS: Final = 0.1
-"""So often it looks whether it is to stop, for which a process waits."""
+"""Time between two checks whether to stop; a process waits for one at its end."""
 
 _MAX_HEAD_BYTES: Final = 64 * 1024
 

@@ -47,7 +47,7 @@ def minute_before() -> int:
 
 
 def fault(events: list[Made], node: Node, count: int, seed: int) -> Fault:
-    """Lose `count` events and double `count` others, of those that pipes take."""
+    """Lose `count` events that pipes take, and double `count` others."""
     chosen = random.Random(seed).sample([event.id for event in events if event.matched], 2 * count)
     return Fault(node, frozenset(chosen[:count]), frozenset(chosen[count:]))
 

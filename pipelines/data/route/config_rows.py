@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from pipelines.data.route.field_tree import Path, Tree, slots, tree_of
+from pipelines.data.route.field_tree import Tree, slots, tree_of
 from shared.contracts.comparing_steps import Comparing, comparing
 from shared.contracts.documents import Pipe, TenantName
 from shared.contracts.headers import attribute_header
 from shared.contracts.matchers import Matcher, as_double
 from shared.contracts.matching_steps import attribute_steps, steps_per_byte
-from shared.contracts.patterns import DATA, Condition, compile_pattern
+from shared.contracts.patterns import DATA, Condition, DataPath, compile_pattern
 from shared.contracts.watches import check_watches, watched_names
 from shared.matching.sampling import threshold
 
@@ -52,13 +52,13 @@ def source_row(source: TenantName, pipes: Iterable[Pipe], now_ms: int) -> Row:
     return *source, names, tree.row, alternatives, watches, *_steps(alternatives, tree)
 
 
-def _watched_paths(pipes: Iterable[Pipe]) -> Iterator[Path]:
+def _watched_paths(pipes: Iterable[Pipe]) -> Iterator[DataPath]:
     for pipe in pipes:
         check_watches(pipe.watch, pipe.masks)
         yield from (watched_names(each.field) for each in pipe.watch)
 
 
-def _watched(pipe: Pipe, data: Mapping[Path, int]) -> Row:
+def _watched(pipe: Pipe, data: Mapping[DataPath, int]) -> Row:
     return pipe.name, [(each.field, each.kind, data[watched_names(each.field)]) for each in pipe.watch]
 
 

@@ -5,8 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
-Path = tuple[str, ...]
-"""Into the data, without `data` itself."""
+from shared.contracts.patterns import DataPath
 
 _Name = tuple[int, str]
 """The number, within its level, of the object that the name is looked up in, and the name."""
@@ -26,18 +25,18 @@ class Tree(NamedTuple):
     """Null without paths: no data is read then."""
 
     levels: int = 0
-    """Of objects below the data's own."""
+    """Levels of objects below the data's own."""
 
     most_names: int = 0
-    """That are looked up in one object."""
+    """Most names that are looked up in one object."""
 
 
-def slots(paths: Iterable[Path]) -> dict[Path, int]:
+def slots(paths: Iterable[DataPath]) -> dict[DataPath, int]:
     """The slot of each distinct path: shorter ones come first, as the tree is read level by level."""
     return {path: slot for slot, path in enumerate(sorted(dict.fromkeys(paths), key=len))}
 
 
-def tree_of(paths: Collection[Path]) -> Tree:
+def tree_of(paths: Collection[DataPath]) -> Tree:
     """The tree of paths in the order of their slots."""
     if not paths:
         return Tree(None)
@@ -48,7 +47,7 @@ def tree_of(paths: Collection[Path]) -> Tree:
     return Tree(row, len(inner), max(max(each.values()) for each in names))
 
 
-def _levels(paths: Collection[Path]) -> Iterator[_Level]:
+def _levels(paths: Collection[DataPath]) -> Iterator[_Level]:
     """The data's own names first. Takes time in proportion to the names of all paths together."""
     reached = [(path, 0) for path in paths]
     for depth in range(max(map(len, paths))):

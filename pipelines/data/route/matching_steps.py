@@ -44,9 +44,9 @@ def costly_to_compare(alternatives: Column, part: str, values: Column) -> Column
     """Whether comparing takes too many steps.
 
     Args:
-        alternatives: those that are left.
-        part: of each, `attributes` or `data`.
-        values: of this part of the event, by slot.
+        alternatives: the ones that are still open.
+        part: their conditions to count, `attributes` or `data`.
+        values: the event's values for this part, by slot.
     """
     sizes = fn.transform(
         values, lambda of: fn.struct(fn.size(of).alias("values"), _characters(of).alias("characters"))
@@ -69,7 +69,7 @@ def _no_steps() -> Column:
 
 
 def _characters(values: Column) -> Column:
-    """Of the texts among them."""
+    """The number of characters of the texts among these values."""
     texts = fn.filter(values, lambda value: fn.startswith(value, fn.lit(STRING_TAG)))
     return fn.length(fn.concat_ws("", texts))
 

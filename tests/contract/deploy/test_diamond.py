@@ -3,29 +3,19 @@
 from typing import Literal
 
 import pytest
-from hypothesis import HealthCheck, settings
-from hypothesis.stateful import run_state_machine_as_test
 
 from shared.contracts.diamond.activities import Action
 from shared.contracts.release_steps import Kind, Step
 from shared.dynamodb.document_table import DocumentTable
 from tests.contract.deploy.release_diamond import ReleaseDiamond
-from tests.contract.dynamodb.actors import TABLE
+from tests.contract.dynamodb.actors import TABLE, run_histories
 from tests.harness.fake_world import DARK
 
 
 def run(url: str | None, examples: int) -> None:
     DocumentTable(TABLE, url).ensure()
     ReleaseDiamond.url = url
-    run_state_machine_as_test(
-        ReleaseDiamond,
-        settings=settings(
-            max_examples=examples,
-            stateful_step_count=40,
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    run_histories(ReleaseDiamond, examples)
 
 
 def _at(step: Step, url: str) -> ReleaseDiamond:

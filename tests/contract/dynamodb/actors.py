@@ -4,6 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 from uuid import uuid4
 
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
+
 from shared.contracts.diamond.activities import Action, Activity, Actor
 from shared.contracts.diamond.stability import SILENT, Stability
 from shared.dynamodb.activity_register import ActivityRegister, Waits
@@ -102,3 +105,16 @@ class Process:
         elif wishes:
             self.wish = action
         return found
+
+
+def run_histories(machine: type[RuleBasedStateMachine], examples: int) -> None:
+    """Check so many histories of 40 steps; a step may take long, as it calls a real table."""
+    run_state_machine_as_test(
+        machine,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=40,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )

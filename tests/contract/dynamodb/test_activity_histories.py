@@ -4,9 +4,8 @@ from typing import ClassVar
 from uuid import uuid4
 
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from shared.contracts.diamond.activities import ACTORS, Action, Activity, Actor
 from shared.contracts.diamond.permission import RULES, reasons_to_wait
@@ -15,7 +14,16 @@ from shared.dynamodb.activity_register import LostError
 from shared.dynamodb.client import cancellations, dynamodb_client
 from shared.dynamodb.document_rows import row_key
 from shared.dynamodb.document_table import DocumentTable
-from tests.contract.dynamodb.actors import HEALTHS, LEASE, MOST_SKEW, STABLE, TABLE, WALL_SKEWS, Process
+from tests.contract.dynamodb.actors import (
+    HEALTHS,
+    LEASE,
+    MOST_SKEW,
+    STABLE,
+    TABLE,
+    WALL_SKEWS,
+    Process,
+    run_histories,
+)
 
 
 class Diamond(RuleBasedStateMachine):
@@ -142,15 +150,7 @@ def _written(url: str, process: Process) -> bool:
 def _run(url: str, examples: int) -> None:
     DocumentTable(TABLE, url).ensure()
     Diamond.url = url
-    run_state_machine_as_test(
-        Diamond,
-        settings=settings(
-            max_examples=examples,
-            stateful_step_count=40,
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    run_histories(Diamond, examples)
 
 
 def test_no_two_hands_are_on_one_side_and_every_wish_that_is_allowed_happens(dynamodb_local: str) -> None:

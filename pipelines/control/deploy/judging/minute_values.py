@@ -1,9 +1,9 @@
 """Values that a minute has: p95, CPU an event and memory of a version, and those of the side beside it. Pure.
 
 p95 and CPU an event are compared by the rank-sum test, memory by Kendall's test for a trend, both at
-MINUTE_ERROR. What they find takes five minutes or more; `few_minutes` finds large differences earlier. Of
-more minutes than MOST_MINUTES, as a deployer finds that was away for a day, so many are tested: of pairs the
-newest, of memory some of all. Each function says in words what is worse, and nothing if nothing is.
+MINUTE_ERROR. They need five minutes or more; `few_minutes` finds large differences earlier. They test
+MOST_MINUTES at most, as a deployer that was away for a day finds many more: the newest pairs, and memory at
+minutes spread over all of them. Each function yields in words what is worse, and nothing otherwise.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,8 +17,8 @@ MINUTE_ERROR: Final = 0.005
 six in a trend."""
 
 MOST_MINUTES: Final = 120
-"""The exact tests of so many take a third of a second; their time grows with the third power, their memory
-with the second."""
+"""The exact tests take a third of a second for this many; their time grows with the third power of the
+number, their memory with the second."""
 
 _P95_FACTOR: Final = 1.2
 _P95_MS: Final = 50.0
@@ -95,7 +95,7 @@ def growing(target: Sequence[SideMinute]) -> Iterator[str]:
 
 
 def _some_of(values: Sequence[float]) -> Sequence[float]:
-    """MOST_MINUTES at most, evenly over all of them, and the last: a slow rise shows in many hours only."""
+    """At most MOST_MINUTES, spread evenly and with the last one: a slow rise shows only over many hours."""
     step = -(-len(values) // MOST_MINUTES)
     return values[::-step][::-1]
 

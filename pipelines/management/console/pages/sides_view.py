@@ -79,7 +79,7 @@ def _reasons(title: str, reasons: Iterable[str]) -> Markup:
 
 
 def actors_table(sides: Sequence[SideReport]) -> Markup:
-    """A table of the actors on each side, and of those that wait to act."""
+    """A table of the actors on each side, and of the actors that wait."""
     rows = [_actor_row(side.side, "acts", each) for side in sides for each in side.activities]
     rows += [_actor_row(side.side, "waits", each) for side in sides for each in side.wishes]
     if not rows:
