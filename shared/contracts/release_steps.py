@@ -37,6 +37,8 @@ class Step(StrEnum):
     WATCH = "watch"
     HALF = "half"
     WATCH_HALF = "watch half"
+    WARM = "warm up"
+    WARM_HALF = "warm up half"
     BOTH = "open both"
     ALL = "all"
     BAKE = "bake"
@@ -88,7 +90,17 @@ PLANS: Final[Mapping[Kind, tuple[Step, ...]]] = {
         Step.DRAIN,
         Step.PARK,
     ),
-    Kind.SWITCH: (*_DARK, Step.ALL, Step.BAKE, Step.DRAIN, Step.PARK),
+    Kind.SWITCH: (
+        *_DARK,
+        Step.CANARY,
+        Step.WARM,
+        Step.HALF,
+        Step.WARM_HALF,
+        Step.ALL,
+        Step.BAKE,
+        Step.DRAIN,
+        Step.PARK,
+    ),
     Kind.BURST: (*_DARK, Step.BOTH),
     Kind.BURST_OFF: (Step.PREFLIGHT, Step.ALL, Step.DRAIN, Step.PARK),
     Kind.ROLLBACK: (Step.PREFLIGHT, Step.START, Step.READY, Step.ALL, *_REPAIR),

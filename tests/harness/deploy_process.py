@@ -67,6 +67,7 @@ class DeployProcess(ServiceProcess):
             "HIFI_LONGEST_RELEASE_LOOK_SECONDS": str(patience),
             "HIFI_WATCH_MINUTES": str(watch_minutes),
             "HIFI_HALF_MINUTES": "1",
+            "HIFI_SWITCH_SECONDS": "60",
             "HIFI_BAKE_MINUTES": "1",
             **dict.fromkeys(_LIMITS, _NEVER),
             fast.PLACE: str(place),

@@ -27,7 +27,7 @@ def test_events_that_wait_for_their_next_try_keep_a_side_until_they_have_arrived
     releases, customer = Releases(live), Customer(live, "drain", tmp_path, RATE)
     with customer.busy():
         releases.begin("switch")
-        switched = releases.at(Step.PROVE)  # a start may take longer than the events wait
+        switched = releases.at(Step.WARM)  # a start may take longer than the events wait
         customer.refuse_some(LATER, REFUSED)
         releases.at(Step.DRAIN)
         words = r"left: .*\d+ events wait for their next try"

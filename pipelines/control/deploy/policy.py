@@ -19,6 +19,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     watch_minutes: int = 3
     watch_events: int = 1_000
     half_minutes: int = 2
+    switch_seconds: int = 300
     bake_minutes: int = 10
     proof_events: int = 100
     ready_seconds: int = 1_800
@@ -34,10 +35,13 @@ class Policy(Struct, frozen=True, kw_only=True):
     retries_seconds: int = 90_000
 
 
-LOOKING: Final = frozenset({Step.READY, Step.WATCH, Step.WATCH_HALF, Step.BAKE, Step.DRAIN})
+WARMING: Final = frozenset({Step.WARM, Step.WARM_HALF})
+"""Steps in which a side that gets a version it has not run compiles it, with a share of the traffic."""
+
+LOOKING: Final = frozenset({Step.READY, Step.WATCH, Step.WATCH_HALF, *WARMING, Step.BAKE, Step.DRAIN})
 """Steps that only look, or start what should run: they need no permission of their own."""
 
-JUDGED: Final = frozenset({Step.WATCH, Step.HALF, Step.WATCH_HALF, Step.ALL, Step.BAKE})
+JUDGED: Final = frozenset({Step.WATCH, Step.HALF, Step.WATCH_HALF, *WARMING, Step.ALL, Step.BAKE})
 """Steps in which the target's minutes count, whether the step may begin yet or not."""
 
 WATCHED: Final = JUDGED | {Step.READY, Step.PROVE, Step.LOAD_TEST, Step.CANARY}
@@ -63,6 +67,7 @@ _ON_BOTH: Final = frozenset(
         Step.WATCH,
         Step.HALF,
         Step.WATCH_HALF,
+        *WARMING,
         Step.BOTH,
         Step.ALL,
         Step.BAKE,
@@ -111,6 +116,15 @@ def needs_health(release: Release, side: str) -> bool:
     return True
 
 
+def judged_alone(release: Release) -> bool:
+    """Whether the target is held to hifi's promise, and not compared with the other side.
+
+    With all the traffic there is nothing to compare it with. The version that a switch moves serves there,
+    and may do badly: that is a reason to leave it.
+    """
+    return release.kind is Kind.SWITCH or release.step is Step.BAKE
+
+
 def waits_for_patches(release: Release) -> bool:
     """Whether the present step does not begin while the place changes the target's brokers or machines.
 
@@ -155,7 +169,8 @@ def seconds_of(step: Step, policy: Policy) -> int | None:
         Step.HALF: policy.release_wait_seconds,
         Step.WATCH_HALF: policy.watch_seconds,
         Step.ALL: policy.release_wait_seconds,
-        # It ends by itself, unless the sides cannot be asked.
+        # These end by themselves, unless the sides cannot be asked.
+        **dict.fromkeys(WARMING, policy.switch_seconds + policy.watch_seconds),
         Step.BAKE: policy.bake_minutes * MINUTE_MS // 1_000 + policy.watch_seconds,
     }
     return limits.get(step)

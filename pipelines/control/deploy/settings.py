@@ -54,6 +54,12 @@ class DeploySettings(BaseSettings):
         _DEFAULT.watch_events, ge=100, description="Events that the version needs in them, and again at half."
     )
     half_minutes: int = Field(_DEFAULT.half_minutes, ge=1, description="Minutes at half before it takes all.")
+    switch_seconds: int = Field(
+        _DEFAULT.switch_seconds,
+        ge=0,
+        description="Seconds for which a switch keeps each of its first two shares, so that the side warms "
+        "up; 0 moves all traffic at once.",
+    )
     bake_minutes: int = Field(
         _DEFAULT.bake_minutes, ge=1, description="Minutes with all traffic before the other side drains."
     )

@@ -25,7 +25,12 @@ WARM_UP: Final = "HIFI_WARM_UP_SECONDS"
 
 INSTALL: Final = "scripts/setup.sh edge, or apt-get install haproxy"
 
-QUICK: Final = {"HIFI_WATCH_MINUTES": "2", "HIFI_HALF_MINUTES": "1", "HIFI_LINGER_SECONDS": "5"}
+QUICK: Final = {
+    "HIFI_WATCH_MINUTES": "2",
+    "HIFI_HALF_MINUTES": "1",
+    "HIFI_SWITCH_SECONDS": "60",
+    "HIFI_LINGER_SECONDS": "5",
+}
 """Shorter times of the deployer on one machine, where no name is cached; the environment overrides them."""
 
 _SYSTEM_FOLDERS: Final = "/usr/local/sbin:/usr/sbin"

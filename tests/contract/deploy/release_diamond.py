@@ -41,7 +41,9 @@ from tests.harness.watched_place import WatchedPlace
 
 SIDES = (LIGHT, DARK)
 WANTED = [action for action in Action if ACTORS[action] is not Actor.DEPLOYER]
-POLICY = Policy(watch_minutes=1, half_minutes=1, bake_minutes=1, release_wait_seconds=10_000)
+POLICY = Policy(
+    watch_minutes=1, half_minutes=1, switch_seconds=60, bake_minutes=1, release_wait_seconds=10_000
+)
 TURNS = 3_000
 
 

@@ -9,7 +9,15 @@ from pipelines.control.deploy.deciding.unready_side import drained_again
 from pipelines.control.deploy.judging import sufficiency
 from pipelines.control.deploy.judging.judgement import Enough, judged
 from pipelines.control.deploy.judging.traffic_minutes import first_whole_minute
-from pipelines.control.deploy.policy import JUDGED, LOOKING, WATCHED, Policy, seconds_of
+from pipelines.control.deploy.policy import (
+    JUDGED,
+    LOOKING,
+    WARMING,
+    WATCHED,
+    Policy,
+    judged_alone,
+    seconds_of,
+)
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.release_steps import Kind, Step
 from shared.contracts.releases import Finding, Release, Verdict
@@ -52,17 +60,18 @@ def _verdict(release: Release, seen: Seen, policy: Policy, now_ms: int) -> Verdi
     """The verdict on the target's minutes; None where they are not asked for."""
     if release.step not in JUDGED or not release.traffic_ms:
         return None
-    since, alone = -(-release.traffic_ms // MINUTE_MS), release.step is Step.BAKE
+    whole = first_whole_minute(release)
+    # A switch never compares sides, so all of its minutes are judged alone, the first ones as a cold start.
+    since = whole if release.kind is Kind.SWITCH else -(-release.traffic_ms // MINUTE_MS)
     minutes = {Step.WATCH_HALF: policy.half_minutes, Step.BAKE: policy.bake_minutes}
     needed = minutes.get(release.step, policy.watch_minutes)
     enough = Enough(events=policy.watch_events, minutes=needed, since=since)
-    whole = first_whole_minute(release)
     verdict = judged(
         seen.minutes,
         seen.former_minutes or (),
         enough,
-        alone=alone,
-        cold_start=whole == since,  # its first traffic is all of it
+        alone=judged_alone(release),
+        cold_start=release.kind is Kind.SWITCH,
         whole_from=whole,
     )
     return replace(verdict, step=release.step, at_ms=now_ms)
@@ -118,7 +127,7 @@ def _may_end_yet(at: Look) -> bool:
     by itself.
     """
     step = at.release.step
-    if step not in (Step.WATCH, Step.WATCH_HALF, Step.BAKE):
+    if step not in (Step.WATCH, Step.WATCH_HALF, *WARMING, Step.BAKE):
         return False
     if step is Step.BAKE or at.release.waits or at.seen.problem:
         return not _lasts(at)

@@ -47,6 +47,9 @@ class Seen(Struct, frozen=True, kw_only=True):
     silent: bool = False
     """Whether nothing is known of the health of the side that is drained, or waits to be parked."""
 
+    trouble: bool = False
+    """Whether the side that a switch leaves has not been stable in the last minutes, or says nothing."""
+
     positions: Positions | None = None
     proof: Proof | None = None
     rating: Rating | None = None

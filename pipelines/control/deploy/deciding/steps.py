@@ -90,6 +90,18 @@ def _watch(at: Look) -> Release:
     return at.onward(said) if verdict.finding is Finding.GOOD else replace(at.release, said=said)
 
 
+def _warm(at: Look) -> Release:
+    """End by time, or at once if the side that traffic leaves does badly: a cold side harms less than that.
+
+    The version has served already, so a little traffic is enough. A bad verdict can come at any time.
+    """
+    said = "; ".join(at.release.verdicts[-1].words)
+    if at.seen.trouble:
+        return at.onward(f"{at.release.former} is not stable, so traffic leaves it at once; {said}")
+    over = at.now_ms - at.release.since_ms >= 1_000 * at.policy.switch_seconds
+    return at.onward(said) if over else replace(at.release, said=said)
+
+
 def _bake(at: Look) -> Release:
     """End by time once the target is ready, even with little traffic: a bad verdict can come at any time.
 
@@ -139,6 +151,8 @@ _STEPS: Final[Mapping[Step, Callable[[Look], Release]]] = {
     Step.WATCH: _watch,
     Step.HALF: after_traffic,
     Step.WATCH_HALF: _watch,
+    Step.WARM: _warm,
+    Step.WARM_HALF: _warm,
     Step.BOTH: after_traffic,
     Step.ALL: after_traffic,
     Step.BAKE: _bake,

@@ -65,9 +65,8 @@ def judged(  # noqa: PLR0913  # two sides' minutes, and how they are compared
         target: its minutes since it has had traffic; those that are not settled do not count.
         former: those of the side that serves beside it.
         enough: what a good verdict needs.
-        alone: since `enough.since` the target has all the traffic: its minutes since then are judged by
-            hifi's promise, and not by the other side.
-        cold_start: if alone, it never had traffic beside the other side: it still compiles at first.
+        alone: the target's minutes since `enough.since` are judged by hifi's promise, not by the other side.
+        cold_start: if alone, the first of these minutes are its first with traffic: it still compiles.
         whole_from: the first whole minute with traffic, epoch minute; of those before it only lost and
             changed events count.
     """

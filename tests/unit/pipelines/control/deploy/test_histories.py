@@ -14,7 +14,7 @@ from tests.harness.fake_world import DARK, LIGHT, Bad, badly_ended, doubled
 from tests.harness.release_world import ReleaseWorld
 from tests.unit.pipelines.control.deploy.test_kills import DiedError
 
-SHORT = Policy(watch_minutes=1, half_minutes=1, bake_minutes=1)
+SHORT = Policy(watch_minutes=1, half_minutes=1, switch_seconds=60, bake_minutes=1)
 VERSIONS = ["2.0", "3.0", Bad.DROPS, Bad.SLOWER, Bad.CRASHES, Bad.GARBAGE]
 LONGEST: Final = 1_500
 

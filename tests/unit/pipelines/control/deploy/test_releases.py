@@ -75,32 +75,6 @@ def test_a_customer_that_cannot_be_sent_to_one_side_ends_a_release_before_it_beg
     assert_whole(world, version=OLD, side=LIGHT)
 
 
-def test_a_switch_moves_the_serving_version_to_the_other_side() -> None:
-    world = ReleaseWorld()
-    world.ask(Kind.SWITCH)
-    assert world.ended().step is Step.DONE
-    assert_whole(world, version=OLD, side=DARK)
-
-
-@pytest.mark.parametrize("late", [(0.12,), (0.29,), (0.29, 0.1)])
-def test_a_switch_is_not_undone_because_the_side_still_compiles_at_first(late: tuple[float, ...]) -> None:
-    world = ReleaseWorld()
-    world.place.meter.late_when_cold = late
-    world.ask(Kind.SWITCH)
-    assert (world.ended().step, world.release.back) == (Step.DONE, "")
-    assert_whole(world, version=OLD, side=DARK)
-
-
-@pytest.mark.parametrize("late", [(0.6,), (0.29, 0.2), (0.12,) * 5])
-def test_a_switch_to_a_side_that_stays_late_is_undone(late: tuple[float, ...]) -> None:
-    world = ReleaseWorld()
-    world.place.meter.late_when_cold = late
-    world.ask(Kind.SWITCH)
-    assert world.ended().step is Step.UNDONE
-    assert "are late, where 5 % are allowed" in world.release.back
-    assert_whole(world, version=OLD, side=LIGHT)
-
-
 def test_a_release_waits_for_what_passes_and_refuses_what_does_not() -> None:
     world = ReleaseWorld()
     world.place.world.sides[DARK].patched = True

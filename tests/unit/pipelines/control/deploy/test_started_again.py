@@ -49,8 +49,8 @@ def test_a_version_that_is_started_again_has_the_time_of_a_start() -> None:
 
 
 @pytest.mark.parametrize("kind", [Kind.SWITCH, Kind.BURST])
-def test_a_side_is_started_again_before_it_takes_all_or_half_of_the_traffic(kind: Kind) -> None:
-    world = _down(kind, Step.ALL if kind is Kind.SWITCH else Step.BOTH)
+def test_a_side_is_started_again_before_a_switch_or_a_burst_gives_it_traffic(kind: Kind) -> None:
+    world = _down(kind, Step.CANARY if kind is Kind.SWITCH else Step.BOTH)
     assert (world.ended().step, world.release.back) == (Step.DONE, "")
     if kind is Kind.SWITCH:
         assert_whole(world, version=OLD, side=DARK)
