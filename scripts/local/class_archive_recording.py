@@ -107,8 +107,7 @@ def _record(side: Side, jars: Jars, wanted: Sequence[_Recorded]) -> None:
         program.name: _recording(program, flags.get(program.name, ()))
         for program in programs(side, jars, SideProfile.ALL)
     }
-    alone = {"controller.quorum.voters": f"1@{HOST}:{side.controller_port(1)}", **_UNREPLICATED}
-    brokers.prepare(side, jars.broker, (1,), alone)
+    brokers.prepare(side, jars.broker, (1,), brokers.single_copies(side))
     with running(side, [found[BROKERS[0]]]) as broker:
         until(lambda: is_busy(side.broker_port(1)), "a broker", broker)
         _make_topics(side)
@@ -145,20 +144,6 @@ def _make_topics(side: Side) -> None:
     for topic in made.values():
         topic.result(MOST_SECONDS)
     publish(side.bootstrap, "archives", COMPLETE, seconds=MOST_SECONDS)  # there is no provisioner
-
-
-_UNREPLICATED: Final = dict.fromkeys(
-    (
-        "default.replication.factor",
-        "min.insync.replicas",
-        "offsets.topic.replication.factor",
-        "transaction.state.log.replication.factor",
-        "transaction.state.log.min.isr",
-        "share.coordinator.state.topic.replication.factor",
-        "share.coordinator.state.topic.min.isr",
-    ),
-    "1",
-)
 
 
 def _recording(program: Program, flags: Sequence[str]) -> Program:

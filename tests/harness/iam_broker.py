@@ -15,7 +15,6 @@ from scripts.local.process_marks import OF_SIDE
 from scripts.local.side import Side
 from shared.kafka.admin import wait_for_brokers
 from shared.runtime.jvm import MAPS, java
-from tests.harness.lone_broker import single_copies
 from tests.harness.pod_identity import KEY, REGION, SECRET
 
 _VALIDATOR = Path(__file__).with_name("MskTokens.java")
@@ -82,7 +81,7 @@ def _properties(side: Side, keystore: Path) -> dict[str, str]:
         f"{_LISTENER}.oauthbearer.sasl.jaas.config": f'{_LOGIN} required unsecuredLoginStringClaim_sub="b";',
         f"{_LISTENER}.oauthbearer.sasl.server.callback.handler.class": _VALIDATOR.stem,
         "auto.create.topics.enable": "true",
-        **single_copies(side),
+        **brokers.single_copies(side),
     }
 
 

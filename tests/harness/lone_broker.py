@@ -21,32 +21,13 @@ QUICK_TO_COMPILE = "-XX:TieredStopAtLevel=1"
 """JVM flag for short-lived, mostly idle brokers: three of them start, and idle, on half of the CPU."""
 
 
-def single_copies(side: Side) -> dict[str, str]:
-    """Properties of a broker that is its cluster's only one."""
-    return {
-        "controller.quorum.voters": f"1@{HOST}:{side.controller_port(1)}",
-        **dict.fromkeys(
-            (
-                "default.replication.factor",
-                "min.insync.replicas",
-                "offsets.topic.replication.factor",
-                "transaction.state.log.replication.factor",
-                "transaction.state.log.min.isr",
-                "share.coordinator.state.topic.replication.factor",
-                "share.coordinator.state.topic.min.isr",
-            ),
-            "1",
-        ),
-    }
-
-
 @contextmanager
 def lone_broker(folder: Path) -> Iterator[str]:
     """Run a broker without topics until the block ends; yields its address."""
     jars = ensure_jars(print).broker
     side = Side(root=folder / "broker", port=free_base(), partitions=1)
     side.create()
-    brokers.prepare(side, jars, (1,), single_copies(side))
+    brokers.prepare(side, jars, (1,), brokers.single_copies(side))
     with (side.logs / "broker-1.log").open("wb") as output:
         process = subprocess.Popen(
             brokers.command(side, 1, jars, (QUICK_TO_COMPILE,)),

@@ -57,6 +57,10 @@ _TUNING: Final = {
 }
 
 
+_COPIES: Final = ("replication.factor", "min.isr", "min.insync.replicas")
+"""Endings of the properties that say how many copies there are."""
+
+
 class BrokerError(OperatorError):
     """The brokers cannot be prepared; the text says why and what to do."""
 
@@ -89,6 +93,12 @@ def properties(side: Side, broker: int) -> dict[str, str]:
         **_TUNING,
     }
     return {name: str(value) for name, value in found.items()}
+
+
+def single_copies(side: Side) -> dict[str, str]:
+    """Properties of a broker that is its cluster's only one, to be added to those of `prepare`."""
+    copies = [name for name in properties(side, 1) if name.endswith(_COPIES)]
+    return {"controller.quorum.voters": f"1@{HOST}:{side.controller_port(1)}", **dict.fromkeys(copies, "1")}
 
 
 def _internal_topics() -> dict[str, object]:

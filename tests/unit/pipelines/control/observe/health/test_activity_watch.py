@@ -49,6 +49,18 @@ RELEASE = activity(Action.REPLACE_CODE)
 PATCH = activity(Action.MAINTAIN, lease_seconds=30 * 60)
 
 
+def watched(away: Away) -> ActivityWatch:
+    """A watch that has looked until the table was away for long enough."""
+    reader: Any = away
+    watch = ActivityWatch(reader, lambda: away.now_ms)
+    watch.start()
+    try:
+        eventually(lambda: away.over, 20, "the table was away for long enough", every=0.01)
+    finally:
+        watch.stop()
+    return watch
+
+
 @pytest.mark.parametrize(
     ("under_way", "minutes", "quiet"),
     [
@@ -66,13 +78,7 @@ def test_a_window_lasts_while_its_activity_may_go_on_unseen(
 ) -> None:
     monkeypatch.setattr(activity_watch, "_EVERY_SECONDS", 0.001)
     away = Away(minutes, under_way)
-    reader: Any = away
-    watch = ActivityWatch(reader, lambda: away.now_ms)
-    watch.start()
-    try:
-        eventually(lambda: away.over, 20, "the table was away for long enough", every=0.01)
-    finally:
-        watch.stop()
+    watch = watched(away)
     assert any(each.from_ms <= away.now_ms < each.until_ms for each in watch.windows()) is quiet
     register = watch.register()
     assert register is not None and list(register.activities) == [under_way]
@@ -81,11 +87,5 @@ def test_a_window_lasts_while_its_activity_may_go_on_unseen(
 def test_nothing_is_quiet_while_the_register_was_never_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(activity_watch, "_EVERY_SECONDS", 0.001)
     away = Away(5, RELEASE, ever_read=False)
-    reader: Any = away
-    watch = ActivityWatch(reader, lambda: away.now_ms)
-    watch.start()
-    try:
-        eventually(lambda: away.over, 20, "the table was away for long enough", every=0.01)
-    finally:
-        watch.stop()
+    watch = watched(away)
     assert (watch.register(), watch.windows()) == (None, ())

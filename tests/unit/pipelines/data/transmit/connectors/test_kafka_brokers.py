@@ -2,23 +2,19 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
-from concurrent.futures import Executor
-from typing import cast
 
-import aiohttp
 import psutil
 import pytest
 
-from pipelines.data.transmit.connectors.base import Answer, ConnectorContext
+from pipelines.data.transmit.connectors.base import Answer
 from pipelines.data.transmit.connectors.kafka import cluster as clusters
 from pipelines.data.transmit.connectors.kafka import connector
 from pipelines.data.transmit.connectors.kafka.connector import Kafka
 from shared.connectors.kafka import Options
 from shared.contracts.documents import Destination
-from shared.contracts.egress_policy import EgressPolicy
-from shared.contracts.secrets import Secrets
 from tests.harness.scripted_kafka import ScriptedKafka
 from tests.harness.waiting import eventually
+from tests.unit.pipelines.data.transmit.connectors.kafka_context import kafka_context
 from tests.unit.pipelines.data.transmit.transmit_events import event
 
 AMPLE = 240.0
@@ -41,15 +37,7 @@ def sending(cluster: ScriptedKafka, work: Callable[[Send], Awaitable[None]]) -> 
     """Do work with a connector; its threads end before it is closed."""
 
     async def run() -> None:
-        context = ConnectorContext(
-            session=cast(aiohttp.ClientSession, None),
-            secrets=cast(Secrets, None),
-            egress=EgressPolicy(loopback=True),
-            resolver=aiohttp.ThreadedResolver(),
-            threads=cast(Executor, None),
-            clock=lambda: 0,
-        )
-        kafka = Kafka(context)
+        kafka = Kafka(kafka_context())
         destination = Destination(name="d", tenant="acme", connector="kafka")
         options = Options(bootstrap_servers=[f"127.0.0.1:{cluster.port}"], topic="orders", tls=False)
 

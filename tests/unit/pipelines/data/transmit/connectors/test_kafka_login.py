@@ -1,17 +1,14 @@
 """hifi's login to a customer's cluster."""
 
 import asyncio
-from typing import Any, cast
 
-import aiohttp
-
-from pipelines.data.transmit.connectors.base import Answer, ConnectorContext
+from pipelines.data.transmit.connectors.base import Answer
 from pipelines.data.transmit.connectors.kafka.connector import Kafka
 from shared.connectors.kafka import Options, Sasl
 from shared.contracts.documents import Destination
-from shared.contracts.egress_policy import EgressPolicy
 from tests.contract.transmit_rig import Held
 from tests.harness.scripted_kafka import ScriptedKafka
+from tests.unit.pipelines.data.transmit.connectors.kafka_context import kafka_context
 from tests.unit.pipelines.data.transmit.transmit_events import event
 
 
@@ -22,15 +19,7 @@ def test_the_line_break_at_the_end_of_a_secret_is_not_in_the_password() -> None:
     options = Options(bootstrap_servers=[f"127.0.0.1:{cluster.port}"], topic="orders", tls=False, sasl=sasl)
 
     async def sent() -> Answer:
-        context = ConnectorContext(
-            session=cast(Any, None),
-            secrets=held,
-            egress=EgressPolicy(loopback=True),
-            resolver=aiohttp.ThreadedResolver(),
-            threads=cast(Any, None),
-            clock=lambda: 0,
-        )
-        kafka = Kafka(context)
+        kafka = Kafka(kafka_context(held))
         destination = Destination(name="d", tenant="acme", connector="kafka")
         (answer,) = await kafka.send(destination, options, [event()], 60)
         await kafka.close()

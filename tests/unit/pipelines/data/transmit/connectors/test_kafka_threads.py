@@ -3,23 +3,19 @@
 import asyncio
 import threading
 import time
-from concurrent.futures import Executor
-from typing import cast
 
-import aiohttp
 import pytest
 from confluent_kafka import KafkaException
 
-from pipelines.data.transmit.connectors.base import Answer, ConnectorContext
+from pipelines.data.transmit.connectors.base import Answer
 from pipelines.data.transmit.connectors.kafka.client import Client
 from pipelines.data.transmit.connectors.kafka.connector import Kafka
 from pipelines.data.transmit.connectors.kafka.threads import OF_TENANT, TenantThreads
 from shared.connectors.kafka import Options
 from shared.contracts.documents import Destination
-from shared.contracts.egress_policy import EgressPolicy
-from shared.contracts.secrets import Secrets
 from tests.harness.scripted_kafka import ScriptedKafka
 from tests.harness.waiting import eventually, free_port
+from tests.unit.pipelines.data.transmit.connectors.kafka_context import kafka_context
 from tests.unit.pipelines.data.transmit.transmit_events import event
 
 AMPLE = 240.0
@@ -39,15 +35,7 @@ def test_another_tenants_events_are_written_while_many_clusters_of_one_hang() ->
         return (await kafka.send(destination, options, [event()], seconds))[0]
 
     async def run() -> Answer:
-        context = ConnectorContext(
-            session=cast(aiohttp.ClientSession, None),
-            secrets=cast(Secrets, None),
-            egress=EgressPolicy(loopback=True),
-            resolver=aiohttp.ThreadedResolver(),
-            threads=cast(Executor, None),
-            clock=lambda: 0,
-        )
-        kafka = Kafka(context)
+        kafka = Kafka(kafka_context())
         waiting = [asyncio.create_task(send(kafka, "evil", each, hanging)) for each in range(40)]
         await asyncio.to_thread(eventually, lambda: hanging.connections >= OF_TENANT, AMPLE)
         for each in waiting:

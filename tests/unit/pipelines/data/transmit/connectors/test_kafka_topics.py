@@ -1,18 +1,14 @@
 """Topics of destinations that come and go, on a broker simulated by the client library."""
 
 import asyncio
-from concurrent.futures import Executor
-from typing import cast
 
-import aiohttp
 from confluent_kafka import Producer
 
-from pipelines.data.transmit.connectors.base import Answer, ConnectorContext
+from pipelines.data.transmit.connectors.base import Answer
 from pipelines.data.transmit.connectors.kafka.connector import MOST_CLUSTERS, Kafka
 from shared.connectors.kafka import Options
 from shared.contracts.documents import Destination
-from shared.contracts.egress_policy import EgressPolicy
-from shared.contracts.secrets import Secrets
+from tests.unit.pipelines.data.transmit.connectors.kafka_context import kafka_context
 from tests.unit.pipelines.data.transmit.transmit_events import event
 
 MOST = 3
@@ -26,7 +22,7 @@ def test_topics_that_come_and_go_are_forgotten_and_every_event_is_written() -> N
     assert simulated.flush(60) == 0
 
     async def sent() -> list[Answer]:
-        kafka, answers = Kafka(context(), most_topics=MOST), list[Answer]()
+        kafka, answers = Kafka(kafka_context(), most_topics=MOST), list[Answer]()
         for number in range(10):
             options = Options(
                 bootstrap_servers=[f"127.0.0.1:{broker.port}"], topic=f"run-{number}", tls=False
@@ -48,7 +44,7 @@ def test_a_tenant_with_very_many_clusters_waits_and_others_do_not() -> None:
     options = Options(bootstrap_servers=[f"127.0.0.1:{broker.port}"], topic="orders", tls=False)
 
     async def sent() -> list[Answer]:
-        kafka = Kafka(context())
+        kafka = Kafka(kafka_context())
 
         async def send(tenant: str, timeout_seconds: float) -> Answer:
             destination = Destination(
@@ -65,14 +61,3 @@ def test_a_tenant_with_very_many_clusters_waits_and_others_do_not() -> None:
     assert {answer.status for answer in first} == {200}
     assert (one_more.error.partition(":")[0], one_more.later) == ("too_many_clusters", True)
     assert (others.status, again.status) == (200, 200)
-
-
-def context() -> ConnectorContext:
-    return ConnectorContext(
-        session=cast(aiohttp.ClientSession, None),
-        secrets=cast(Secrets, None),
-        egress=EgressPolicy(loopback=True),
-        resolver=aiohttp.ThreadedResolver(),
-        threads=cast(Executor, None),
-        clock=lambda: 0,
-    )
