@@ -5,7 +5,7 @@ from typing import Final
 
 from pipelines.control.deploy.backend import SideMinute
 from shared.contracts.envelope import MINUTE_MS
-from tests.harness.fake_world import Bad, World, shares_at
+from tests.harness.fake_world import Bad, World, sent_to, shares_at
 from tests.harness.flowing_world import RATE
 
 ONE_IN: Final = 200
@@ -69,6 +69,13 @@ class FakeMeter:
         first = (late for late, before in zip(self.late_when_cold, shares[1:], strict=True) if not before)
         return next(first, _LATE)
 
+    @staticmethod
+    def _reached(world: World, side: str, begin: int) -> bool:
+        """Whether clients sent a side events at any moment of a minute."""
+        changes = [at_ms + world.cached_ms for at_ms, _ in world.since]
+        moments = [begin, *(at_ms for at_ms in changes if begin <= at_ms < begin + MINUTE_MS)]
+        return any(sent_to(world, at_ms)[side] for at_ms in moments)
+
     def _minute(self, world: World, side: str, minute: int) -> SideMinute:
         begin = minute * MINUTE_MS
         share = shares_at(world, begin)[side]
@@ -76,6 +83,7 @@ class FakeMeter:
         version, age = world.sides[side].version, minute - world.sides[side].since_ms // MINUTE_MS
         some = total // ONE_IN
         warming = _WARMING if age <= _WARMING_MINUTES else 1.0
+        dropped = max(some, int(self._reached(world, side, begin))) if version == Bad.DROPS else 0
         late = int(total * self._late_share(world, side, minute))
         more = {bad: warming * (times if version == bad else 1.0) for bad, times in _MUCH_MORE.items()}
         slow = version.startswith(Bad.SLOWER)
@@ -88,7 +96,7 @@ class FakeMeter:
             settled=begin + MINUTE_MS + self.settle_ms <= world.now_ms,
             total=total,
             good=0 if slow else total - late - (some if version == Bad.DROPS else 0),
-            lost=at_first or (some if version == Bad.DROPS else hidden * proven),
+            lost=at_first or dropped or hidden * proven,
             under_way=some if version == Bad.SLOWER_AND_HANGS else hidden * (not proven),
             doubled=some if version == Bad.DOUBLES else 0,
             changed=1 if version == Bad.RARE_GARBAGE and total else 0,

@@ -61,8 +61,7 @@ def _verdict(release: Release, seen: Seen, policy: Policy, now_ms: int) -> Verdi
     if release.step not in JUDGED or not release.traffic_ms:
         return None
     whole = first_whole_minute(release)
-    # A switch never compares sides, so all of its minutes are judged alone, the first ones as a cold start.
-    since = whole if release.kind is Kind.SWITCH else -(-release.traffic_ms // MINUTE_MS)
+    since = -(-release.traffic_ms // MINUTE_MS)
     minutes = {Step.WATCH_HALF: policy.half_minutes, Step.BAKE: policy.bake_minutes}
     needed = minutes.get(release.step, policy.watch_minutes)
     enough = Enough(events=policy.watch_events, minutes=needed, since=since)
@@ -71,7 +70,7 @@ def _verdict(release: Release, seen: Seen, policy: Policy, now_ms: int) -> Verdi
         seen.former_minutes or (),
         enough,
         alone=judged_alone(release),
-        cold_start=release.kind is Kind.SWITCH,
+        cold_start=release.kind is Kind.SWITCH,  # more traffic may make it compile more
         whole_from=whole,
     )
     return replace(verdict, step=release.step, at_ms=now_ms)

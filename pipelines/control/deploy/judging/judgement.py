@@ -66,7 +66,7 @@ def judged(  # noqa: PLR0913  # two sides' minutes, and how they are compared
         former: those of the side that serves beside it.
         enough: what a good verdict needs.
         alone: the target's minutes since `enough.since` are judged by hifi's promise, not by the other side.
-        cold_start: if alone, the first of these minutes are its first with traffic: it still compiles.
+        cold_start: if alone, the first of these minutes may be late because it still compiles.
         whole_from: the first whole minute with traffic, epoch minute; of those before it only lost and
             changed events count.
     """

@@ -19,7 +19,7 @@ BAD = {
     Bad.SLOWER_AND_DROPS: LATE,
     Bad.SLOWER_AND_HANGS: LATE,
     Bad.SLOWER_AND_STOPS: LATE,
-    Bad.DROPS: (Step.WATCH, "9 events are lost"),
+    Bad.DROPS: (Step.WATCH, "1 events are lost"),
     Bad.DROPS_AT_FIRST: (Step.WATCH, "3 events are lost"),
     Bad.DOUBLES: (Step.WATCH, "0.5 % of 1,800 events are doubled, against 0 % of 16,200"),
     Bad.RARE_GARBAGE: (Step.WATCH, "1 events arrived changed"),
