@@ -95,7 +95,7 @@ class FakeMeter:
             minute=minute,
             settled=begin + MINUTE_MS + self.settle_ms <= world.now_ms,
             total=total,
-            good=0 if slow else total - late - (some if version == Bad.DROPS else 0),
+            good=0 if slow else total - late - dropped,
             lost=at_first or dropped or hidden * proven,
             under_way=some if version == Bad.SLOWER_AND_HANGS else hidden * (not proven),
             doubled=some if version == Bad.DOUBLES else 0,

@@ -15,8 +15,11 @@ from tests.harness.fake_place import FakePlace
 from tests.harness.fake_world import DARK, LIGHT, badly_ended, described, doubled
 
 START_MS = 1_800_000_000_000
-SHORT = Policy(watch_minutes=1, half_minutes=1, switch_seconds=60, bake_minutes=1, rating_days=1)
-"""Each wait is as short as it may be, and a rating is wanted."""
+QUICK = Policy(watch_minutes=1, half_minutes=1, switch_seconds=60, bake_minutes=1)
+"""Each wait is as short as it may be."""
+
+SHORT = replace(QUICK, rating_days=1)
+"""As QUICK, and a rating is wanted."""
 
 LONG = 4_000
 """Turns after which a release that has not ended never will."""

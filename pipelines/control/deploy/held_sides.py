@@ -5,6 +5,7 @@ Everything here may be repeated at any time.
 
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -14,7 +15,12 @@ from pipelines.control.deploy.deciding.seen import Seen
 from pipelines.control.deploy.judging import sufficiency
 from pipelines.control.deploy.policy import Policy, keeps_retries, percent, pinned
 from pipelines.control.deploy.side_health import known_health
+from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.releases import Release
+
+_TROUBLE_MINUTES: Final = 5
+"""Minutes in which an alarm about the side that a switch leaves makes it leave at once. Alarms stay open for
+an hour, and what they are about may have passed."""
 
 
 class HeldSides:
@@ -72,6 +78,11 @@ class HeldSides:
     def with_silence(self, seen: Seen, side: str) -> Seen:
         """Add to `seen` whether nothing is known of a side's health."""
         return replace(seen, silent=known_health(self.backend, side).silent)
+
+    def with_trouble(self, seen: Seen, side: str) -> Seen:
+        """Add to `seen` whether a side was not stable in the last minutes, or says nothing of its health."""
+        since = max(0, seen.at_ms // MINUTE_MS - _TROUBLE_MINUTES)
+        return replace(seen, trouble=not known_health(self.backend, side, since).stable)
 
     def traffic(self, release: Release, seen: Seen) -> Seen:
         """Set the weights of the present step, and its pinned customers."""

@@ -15,7 +15,6 @@ from pipelines.control.deploy.held_sides import HeldSides
 from pipelines.control.deploy.judging.traffic_minutes import first_judged_minute
 from pipelines.control.deploy.patches import Patches
 from pipelines.control.deploy.policy import JUDGED, WARMING, WATCHED, Policy, judged_alone
-from pipelines.control.deploy.side_health import known_health
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.release_steps import Step
 from shared.contracts.releases import Release
@@ -44,10 +43,6 @@ _STEPS: Final[Mapping[Step, Callable[[HeldSides, Release, Seen], Seen]]] = {
     Step.LAY_DOWN: back_operations.lay_down,
 }
 """The steps that do something. The others, such as WATCH and WARM, only look at the minutes (`_fares`)."""
-
-TROUBLE_MINUTES: Final = 5
-"""Minutes in which an alarm about the side that a switch leaves makes it leave at once. Alarms stay open for
-an hour, and what they are about may have passed."""
 
 
 class Operations:
@@ -93,7 +88,7 @@ class Operations:
             seen, minutes=self._backend.minutes(release.target, first, last)
         )
         if release.step in WARMING:
-            yield Operations._with_trouble
+            yield lambda self, release, seen: self._sides.with_trouble(seen, release.former)
         if not judged_alone(release):
             yield lambda self, release, seen: replace(
                 seen, former_minutes=self._backend.minutes(release.former, first, last)
@@ -103,10 +98,6 @@ class Operations:
         if seen.readiness is not None:
             return seen
         return replace(seen, readiness=self._backend.readiness(release.target))
-
-    def _with_trouble(self, release: Release, seen: Seen) -> Seen:
-        since = max(0, seen.at_ms // MINUTE_MS - TROUBLE_MINUTES)
-        return replace(seen, trouble=not known_health(self._backend, release.former, since).stable)
 
     def _with_former(self, release: Release, seen: Seen) -> Seen:
         side = release.former

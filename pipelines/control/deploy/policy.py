@@ -36,7 +36,7 @@ class Policy(Struct, frozen=True, kw_only=True):
 
 
 WARMING: Final = frozenset({Step.WARM, Step.WARM_HALF})
-"""Steps in which a side that gets a version it has not run compiles it, with a share of the traffic."""
+"""Steps of a switch in which the other side compiles its code, with a share of the traffic."""
 
 LOOKING: Final = frozenset({Step.READY, Step.WATCH, Step.WATCH_HALF, *WARMING, Step.BAKE, Step.DRAIN})
 """Steps that only look, or start what should run: they need no permission of their own."""

@@ -7,12 +7,12 @@ from uuid import uuid4
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
+from msgspec.structs import replace
 
 from pipelines.control.deploy.backend import FencedError
 from pipelines.control.deploy.deployer import Deployer, health_of
 from pipelines.control.deploy.operations import Operations
 from pipelines.control.deploy.permissions import SidePermissions
-from pipelines.control.deploy.policy import Policy
 from shared.contracts.control_table import RELEASES
 from shared.contracts.diamond.activities import ACTORS, Action, Activity, Actor
 from shared.contracts.diamond.permission import reasons_to_wait
@@ -36,14 +36,12 @@ from tests.contract.dynamodb.actors import (
     wall_ms,
 )
 from tests.harness.fake_world import DARK, LIGHT, Bad, badly_ended, doubled
-from tests.harness.release_world import START_MS
+from tests.harness.release_world import QUICK, START_MS
 from tests.harness.watched_place import WatchedPlace
 
 SIDES = (LIGHT, DARK)
 WANTED = [action for action in Action if ACTORS[action] is not Actor.DEPLOYER]
-POLICY = Policy(
-    watch_minutes=1, half_minutes=1, switch_seconds=60, bake_minutes=1, release_wait_seconds=10_000
-)
+POLICY = replace(QUICK, release_wait_seconds=10_000)
 TURNS = 3_000
 
 

@@ -7,14 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.control.deploy.backend import BackendError
-from pipelines.control.deploy.policy import Policy
 from shared.contracts.release_requests import RequestRefusedError
 from shared.contracts.release_steps import Kind, Step
 from tests.harness.fake_world import DARK, LIGHT, Bad, badly_ended, doubled
-from tests.harness.release_world import ReleaseWorld
+from tests.harness.release_world import QUICK, ReleaseWorld
 from tests.unit.pipelines.control.deploy.test_kills import DiedError
 
-SHORT = Policy(watch_minutes=1, half_minutes=1, switch_seconds=60, bake_minutes=1)
 VERSIONS = ["2.0", "3.0", Bad.DROPS, Bad.SLOWER, Bad.CRASHES, Bad.GARBAGE]
 LONGEST: Final = 1_500
 
@@ -108,7 +106,7 @@ ROUNDS = st.tuples(ASKED, st.lists(HAPPENINGS, max_size=10), st.booleans())
 def test_releases_end_and_leave_both_sides_whole(
     rounds: Sequence[tuple[Happening, Sequence[Happening], bool]],
 ) -> None:
-    world = ReleaseWorld(SHORT)
+    world = ReleaseWorld(QUICK)
     world.place.world.cached_ms = 60_000
     for ask, happenings, to_end in rounds:
         ask(world)

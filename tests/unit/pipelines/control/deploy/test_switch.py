@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.control.deploy.policy import Policy
+from pipelines.control.deploy.policy import WARMING, Policy
 from shared.contracts.release_steps import Kind, Step
 from shared.contracts.releases import Release
 from tests.harness.fake_world import DARK, LIGHT, OLD
@@ -12,11 +12,7 @@ SECONDS = Policy().switch_seconds
 
 
 def _seconds_of_warming(release: Release) -> list[float]:
-    return [
-        (each.until_ms - each.since_ms) / 1_000
-        for each in release.log
-        if each.step in (Step.WARM, Step.WARM_HALF)
-    ]
+    return [(each.until_ms - each.since_ms) / 1_000 for each in release.log if each.step in WARMING]
 
 
 def test_a_switch_moves_the_serving_version_to_the_other_side_share_by_share() -> None:
@@ -46,7 +42,7 @@ def test_a_switch_leaves_a_side_that_does_badly_at_once(silent: bool) -> None:
     release = world.until(lambda release: release.step is Step.BAKE)
     assert max(_seconds_of_warming(release)) <= 1
     words = "blue is not stable, so traffic leaves it at once"
-    assert all(words in each.said for each in release.log if each.step in (Step.WARM, Step.WARM_HALF))
+    assert all(words in each.said for each in release.log if each.step in WARMING)
     assert world.place.world.shares == {LIGHT: 0, DARK: 100}
 
 
