@@ -159,7 +159,10 @@ class Task:
             )
 
     def _raise_defects(self) -> None:
-        for future in self._running:
+        running = list[Future[None]]()
+        for future in self._running:  # one look at each: it may end between two, its exception unseen
             if future.done():  # a cancelled one too: its events would never be settled
                 future.result()
-        self._running = [future for future in self._running if not future.done()]
+            else:
+                running.append(future)
+        self._running = running

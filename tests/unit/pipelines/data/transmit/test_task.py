@@ -3,8 +3,8 @@
 import asyncio
 import queue
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import CancelledError, Future
 from typing import Any, cast
 
 import msgspec
@@ -41,21 +41,50 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
     loop.close()
 
 
-@pytest.mark.parametrize("block", [False, pytest.param(True, marks=pytest.mark.proof)])
-def test_a_delivery_that_was_cancelled_fails_its_task_instead_of_keeping_it_waiting_for_ever(
-    loop: asyncio.AbstractEventLoop, block: bool
-) -> None:
-    task = Task(
+def task_of(delivery: Any, loop: asyncio.AbstractEventLoop) -> Task:
+    """A task without earlier deliveries that gets no answers but its deliveries' exceptions."""
+    return Task(
         loop=loop,
-        delivery=cast(Delivery, Cancelled()),
+        delivery=cast(Delivery, delivery),
         answers=queue.SimpleQueue(),
         deliveries=DeliveryHistory(DedupWindow(60_000, 10), lambda: 0),
         clock=lambda: 0,
     )
+
+
+@pytest.mark.parametrize("block", [False, pytest.param(True, marks=pytest.mark.proof)])
+def test_a_delivery_that_was_cancelled_fails_its_task_instead_of_keeping_it_waiting_for_ever(
+    loop: asyncio.AbstractEventLoop, block: bool
+) -> None:
+    task = task_of(Cancelled(), loop)
     assert not list(task.take(flat_batch([row(1)])))
     with pytest.raises(CancelledError):
         while task.waiting:
             list(task.answers(block=block))
+
+
+class EndsAfterALook(Future[None]):
+    """The future of a delivery that is cancelled as soon as it was seen running."""
+
+    def done(self) -> bool:
+        was_done = super().done()
+        self.cancel()
+        return was_done
+
+
+def test_a_delivery_that_ends_while_its_task_looks_at_it_fails_it_at_the_next_look(
+    loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def started(work: Coroutine[Any, Any, None], loop: asyncio.AbstractEventLoop) -> Future[None]:
+        work.close()
+        return EndsAfterALook()
+
+    monkeypatch.setattr(asyncio, "run_coroutine_threadsafe", started)
+    task = task_of(Cancelled(), loop)
+    assert not list(task.take(flat_batch([row(1)])))
+    assert not list(task.answers(block=False))
+    with pytest.raises(CancelledError):
+        list(task.answers(block=False))
 
 
 class Accepting:
