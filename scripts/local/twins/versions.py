@@ -68,7 +68,8 @@ def code_of(version: str, folder: Path, repository: Path = CHECKOUT) -> Code:
         draft = place.with_suffix(".new")
         shutil.rmtree(draft, ignore_errors=True)
         with tarfile.open(fileobj=BytesIO(_git(repository, "archive", "--format=tar", commit))) as files:
-            files.extractall(draft, filter="data")
+            files.extraction_filter = getattr(tarfile, "data_filter", None)  # Python before 3.11.4 has none
+            files.extractall(draft)  # noqa: S202 - an archive that git wrote just now
         draft.rename(place)
     return Code(version=version, source=place)
 
