@@ -80,6 +80,11 @@ class Release(Struct, frozen=True, kw_only=True):
     since_ms: int
     """Since when this step, epoch milliseconds."""
 
+    limit_from_ms: int = 0
+    """From when the limit of a step that gives the target traffic counts, epoch milliseconds, if it could not
+    act before; 0 is from its beginning.
+    """
+
     asked_by: str
     asked_ms: int
     target: str = ""
@@ -126,7 +131,12 @@ class Release(Struct, frozen=True, kw_only=True):
     """Why it is undone; empty while it goes forward."""
 
     unready_ms: int = 0
-    """Since when the side that the step looks at has not been ready, epoch milliseconds; 0 if it is."""
+    """Since when the side that the step looks at has not been ready, or has said nothing of its health in a
+    step that needs no more of it; epoch milliseconds, 0 if it is, or says it.
+    """
+
+    hurried: bool = False
+    """Whether a switch moved its traffic at once, as the side that it left was not stable."""
 
     unfinished: str = ""
     """The problem that could not be put right, and what to do; empty if everything could."""

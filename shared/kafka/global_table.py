@@ -11,6 +11,7 @@ from shared.contracts.topics import Topic
 from shared.kafka.background_reader import POLL_SECONDS, BackgroundReader, is_end, reader_config
 from shared.kafka.newest_offsets import NewestOffsets
 from shared.kafka.recreation_watch import RecreationWatch
+from shared.kafka.retained_offsets import retained_offsets
 from shared.runtime.logging import get_logger
 
 T = TypeVar("T")
@@ -67,6 +68,9 @@ class GlobalTable(BackgroundReader, Generic[T]):
         self._unread: set[int] = set()
         """Partitions still to be read to the end."""
 
+        self._reached: dict[int, int] = {}
+        """Where an unread partition seemed to end; its leader has not been asked yet."""
+
         self._found: set[bytes] | None = None
         """Keys that the topic has, read since it was assigned; None once the table has no others."""
 
@@ -104,7 +108,8 @@ class GlobalTable(BackgroundReader, Generic[T]):
         The old consumer may not notice the new topic, or go on at an offset of the old one, so a new consumer
         is needed.
         """
-        self._take(consumer.consume(num_messages=_MOST_MESSAGES, timeout=POLL_SECONDS))
+        messages = consumer.consume(num_messages=_MOST_MESSAGES, timeout=POLL_SECONDS)
+        self._take(messages, self._ended(consumer, messages))
         if time.monotonic() - self._looked > _LOOK_SECONDS:
             if self._deleted(consumer):
                 _log.warning(
@@ -140,16 +145,38 @@ class GlobalTable(BackgroundReader, Generic[T]):
         if found:
             self._offsets, self._position, self._read_to = NewestOffsets(), 0, 0
             consumer.assign([TopicPartition(self._topic, p, 0) for p in found])
-            self._unread, self._found = set(found), set()
+            self._unread, self._reached, self._found = set(found), {}, set()
             self._looked = time.monotonic()
         return bool(found)
 
-    def _take(self, messages: list[Message]) -> None:
+    def _ended(self, consumer: Consumer, messages: list[Message]) -> set[int]:
+        """Unread partitions of which these messages hold the rest, by the word of their leaders.
+
+        A leader that has just started serves records up to the high watermark on its disk, which may be
+        seconds old. Asked for the end, it refuses until it knows it (KIP-207). If that is further, the
+        consumer reports another one once it has read on.
+        """
+        ends = ((m.partition() or 0, m.offset() or 0) for m in messages if is_end(m))
+        self._reached |= {partition: end for partition, end in ends if partition in self._unread}
+        ended = set[int]()
+        for partition, end in [*self._reached.items()]:
+            at = TopicPartition(self._topic, partition)
+            try:
+                last = retained_offsets(consumer, at, seconds=_LOOK_SECONDS).end
+            except KafkaException as error:
+                _log.warning("end of the topic not known; retrying", extra={"error": str(error)})
+                break
+            del self._reached[partition]
+            if end >= last:
+                ended.add(partition)
+        return ended
+
+    def _take(self, messages: list[Message], ended: set[int]) -> None:
         changed = [self._apply(message) for message in messages if message.error() is None]
         self._outdated = self._outdated or any(changed)
         self._read_to = max([self._read_to, *(_end_of(message) for message in messages)])
         was_unread = bool(self._unread)
-        self._unread -= {m.partition() for m in messages if is_end(m)}
+        self._unread -= ended
         self._outdated = self._drop_old() or self._outdated
         if not (self.loaded and self._unread):
             if self._outdated:

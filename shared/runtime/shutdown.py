@@ -12,13 +12,15 @@ def stop_event() -> threading.Event:
 
     Call from the main thread.
     """
-    stopping = threading.Event()
+    stopping, received = threading.Event(), list[int]()
 
     def stop(number: int, _frame: FrameType | None) -> None:
-        if stopping.is_set():
+        if received:
             signal.signal(number, signal.SIG_DFL)
             signal.raise_signal(number)
-        stopping.set()
+        received.append(number)
+        # The main thread may be inside `wait`, with the lock that `set` takes: here it would wait for itself.
+        threading.Thread(target=stopping.set, name="stop", daemon=True).start()
 
     for number in STOP_SIGNALS:
         signal.signal(number, stop)

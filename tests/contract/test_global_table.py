@@ -8,19 +8,23 @@ from contextlib import contextmanager
 from typing import cast
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.cimpl import NewTopic
 
+from scripts.local.addresses import BROKER_IDS
 from scripts.local.kafka.cluster import Cluster
 from shared.contracts.topics import Topic
 from shared.kafka import global_table, recreation_watch
 from shared.kafka.admin import admin_client
 from shared.kafka.global_table import ExactTable, GlobalTable
 from shared.kafka.producer import producer_config
+from shared.kafka.retained_offsets import RetainedOffsets, retained_offsets
 from shared.kafka.topic_end import TopicEnd
+from tests.harness.broker_faults import kill_all, wait_healthy
 
 SECONDS = 60
 MORE_THAN_A_READ = 2_000
+_KILLS = 6
 
 
 @pytest.fixture(autouse=True)
@@ -103,6 +107,46 @@ def test_the_latest_value_of_each_key_is_there_once_it_is_loaded(brokers: Cluste
     with table(brokers, topic) as numbers:
         assert numbers.wait(SECONDS)
         assert numbers.view == {b"a": 3, b"c": 4}
+
+
+def test_a_table_is_not_loaded_where_a_leader_that_has_just_started_lets_it_read_to(
+    brokers: Cluster, topic: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such a leader refuses to name the end at first, and then names one that it does not serve yet."""
+    create(brokers, topic)
+    write(brokers, topic, a="1")
+    answers: list[Callable[[], RetainedOffsets]] = [_refused, lambda: RetainedOffsets(0, 2)]
+
+    def asked(consumer: Consumer, partition: TopicPartition, *, seconds: float) -> RetainedOffsets:
+        return answers.pop(0)() if answers else retained_offsets(consumer, partition, seconds=seconds)
+
+    monkeypatch.setattr(global_table, "retained_offsets", asked)
+    with table(brokers, topic) as numbers:
+        assert eventually(lambda: not answers)
+        assert not numbers.wait(1)
+        write(brokers, topic, b="2")
+        assert numbers.wait(SECONDS)
+        assert numbers.view == {b"a": 1, b"b": 2}
+
+
+@pytest.mark.proof
+def test_a_table_that_starts_with_killed_brokers_is_not_loaded_without_the_newest_values(
+    brokers: Cluster, topic: Topic
+) -> None:
+    create(brokers, topic)
+    for number in range(_KILLS):
+        write(brokers, topic, **{f"k{each}": str(number) for each in range(10)})
+        kill_all(brokers)
+        for broker in BROKER_IDS:
+            brokers.start(broker)
+        with table(brokers, topic) as numbers:
+            assert numbers.wait(SECONDS)
+            assert numbers.view == {b"k%d" % each: number for each in range(10)}
+        wait_healthy(brokers)
+
+
+def _refused() -> RetainedOffsets:
+    raise KafkaException(KafkaError(KafkaError.OFFSET_NOT_AVAILABLE))
 
 
 def test_a_value_that_cannot_be_decoded_leaves_the_former_one(brokers: Cluster, topic: Topic) -> None:

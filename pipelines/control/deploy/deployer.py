@@ -11,7 +11,7 @@ from pipelines.control.deploy.deciding.seen import Seen
 from pipelines.control.deploy.deciding.transitions import going_back, taken_over
 from pipelines.control.deploy.judging.traffic_minutes import first_warm_minute
 from pipelines.control.deploy.operations import Operations
-from pipelines.control.deploy.policy import LOOKING, Policy, needs_health
+from pipelines.control.deploy.policy import LOOKING, SHARING, Policy, needs_health
 from pipelines.control.deploy.side_health import CALM, known_health
 from shared.contracts.diamond.stability import Stability, settled
 from shared.contracts.envelope import MINUTE_MS
@@ -88,15 +88,21 @@ class Deployer:
         return self._write(release, decided(known, seen, self._policy, self._clock()))
 
     def _waiting(self, release: Release) -> Release:
-        """Note what the release waits for now. A step with a time limit gets it from when it may begin."""
+        """Note what the release waits for now. A step with a time limit gets it from when it may begin.
+
+        One that gives traffic may have given it before it had to wait: since when its events count stays.
+        """
         now_ms = self._clock()
         waits = list(self._permissions.take(release) or self._operations.reasons_to_wait(release, now_ms))
         if waits == release.waits:
             return release
         waited = release.waits_since_ms if release.waits else now_ms
-        keeps = release.step in LOOKING and release.step is not Step.READY
-        since = release.since_ms if waits or keeps else now_ms
-        return replace(release, waits=waits, waits_since_ms=waited if waits else 0, since_ms=since)
+        known = replace(release, waits=waits, waits_since_ms=waited if waits else 0)
+        if waits or (release.step in LOOKING and release.step is not Step.READY):
+            return known
+        if release.step in SHARING:
+            return replace(known, limit_from_ms=now_ms)
+        return replace(known, since_ms=now_ms)
 
     def _write(self, before: Release, after: Release) -> bool:
         if after == before:

@@ -82,7 +82,8 @@ class HeldSides:
     def with_trouble(self, seen: Seen, side: str) -> Seen:
         """Add to `seen` whether a side was not stable in the last minutes, or says nothing of its health."""
         since = max(0, seen.at_ms // MINUTE_MS - _TROUBLE_MINUTES)
-        return replace(seen, trouble=not known_health(self.backend, side, since).stable)
+        health = known_health(self.backend, side, since)
+        return replace(seen, silent=health.silent, trouble=not (health.stable or health.silent))
 
     def traffic(self, release: Release, seen: Seen) -> Seen:
         """Set the weights of the present step, and its pinned customers."""

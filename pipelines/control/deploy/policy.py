@@ -38,6 +38,9 @@ class Policy(Struct, frozen=True, kw_only=True):
 WARMING: Final = frozenset({Step.WARM, Step.WARM_HALF})
 """Steps of a switch in which the other side compiles its code, with a share of the traffic."""
 
+SHARING: Final = frozenset({Step.CANARY, Step.HALF, Step.BOTH, Step.ALL})
+"""Steps that give the target traffic."""
+
 LOOKING: Final = frozenset({Step.READY, Step.WATCH, Step.WATCH_HALF, *WARMING, Step.BAKE, Step.DRAIN})
 """Steps that only look, or start what should run: they need no permission of their own."""
 

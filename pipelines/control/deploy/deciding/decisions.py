@@ -5,10 +5,11 @@ from msgspec.structs import replace
 from pipelines.control.deploy.deciding.seen import Look, Seen
 from pipelines.control.deploy.deciding.steps import after_step
 from pipelines.control.deploy.deciding.transitions import going_back, undone
-from pipelines.control.deploy.deciding.unready_side import drained_again
+from pipelines.control.deploy.deciding.unready_side import drained_again, unready_too_long, with_readiness
 from pipelines.control.deploy.judging import sufficiency
 from pipelines.control.deploy.judging.judgement import Enough, judged
 from pipelines.control.deploy.judging.traffic_minutes import first_whole_minute
+from pipelines.control.deploy.judging.warming import start_of
 from pipelines.control.deploy.policy import (
     JUDGED,
     LOOKING,
@@ -41,11 +42,11 @@ def decided(release: Release, seen: Seen, policy: Policy, now_ms: int) -> Releas
     known = release if verdict is None else _noted(release, verdict)
     if verdict is not None and verdict.finding is Finding.BAD:
         return undone(known, "; ".join(verdict.words), now_ms, replay=verdict.replay)
-    at = Look(release=known, seen=seen, policy=policy, now_ms=now_ms)
-    trouble = _crashed(at) or _disproved(at) or _overdue(at)
+    at = _noting_readiness(Look(release=known, seen=seen, policy=policy, now_ms=now_ms))
+    trouble = _crashed(at) or _disproved(at) or unready_too_long(at) or _overdue(at)
     # What the proof shows happened to customers' events too, if it had any.
     again = seen.proof is not None and sufficiency.spoils(seen.proof)
-    return undone(known, trouble, now_ms, replay=again) if trouble else _further(at)
+    return undone(at.release, trouble, now_ms, replay=again) if trouble else _further(at)
 
 
 def _further(at: Look) -> Release:
@@ -70,7 +71,7 @@ def _verdict(release: Release, seen: Seen, policy: Policy, now_ms: int) -> Verdi
         seen.former_minutes or (),
         enough,
         alone=judged_alone(release),
-        cold_start=release.kind is Kind.SWITCH,  # more traffic may make it compile more
+        start=start_of(release),
         whole_from=whole,
     )
     return replace(verdict, step=release.step, at_ms=now_ms)
@@ -84,6 +85,13 @@ def _noted(release: Release, verdict: Verdict) -> Release:
     same = last is not None and (last.step, last.finding) == (verdict.step, verdict.finding)
     kept = release.verdicts[:-1] if same else release.verdicts
     return replace(release, verdicts=[*kept, verdict])
+
+
+def _noting_readiness(at: Look) -> Look:
+    """Note since when a target with all the traffic has not been ready: its meter may be silent meanwhile."""
+    if at.release.step is not Step.BAKE or at.seen.readiness is None:
+        return at
+    return replace(at, release=with_readiness(at))
 
 
 def _with_problem(release: Release, seen: Seen, now_ms: int) -> Release:
@@ -110,7 +118,8 @@ def _overdue(at: Look) -> str:
     step, waits = at.release.step, "; ".join(at.release.waits)
     if waits and (step not in LOOKING or not at.release.carried):
         return _impatient(at)
-    passed, limit = (at.now_ms - at.release.since_ms) / 1_000, seconds_of(step, at.policy)
+    since_ms = max(at.release.since_ms, at.release.limit_from_ms)
+    passed, limit = (at.now_ms - since_ms) / 1_000, seconds_of(step, at.policy)
     if limit is None or passed <= limit:
         return ""
     if _may_end_yet(at):

@@ -45,10 +45,12 @@ class Seen(Struct, frozen=True, kw_only=True):
 
     readiness: Readiness | None = None
     silent: bool = False
-    """Whether nothing is known of the health of the side that is drained, or waits to be parked."""
+    """Whether nothing is known of the health of the side that is drained, waits to be parked, or is left by a
+    switch.
+    """
 
     trouble: bool = False
-    """Whether the side that a switch leaves has not been stable in the last minutes, or says nothing."""
+    """Whether the side that a switch leaves has not been stable in the last minutes."""
 
     positions: Positions | None = None
     proof: Proof | None = None

@@ -17,12 +17,15 @@ from pipelines.control.deploy.deciding.shared_steps import (
     waiting_for,
 )
 from pipelines.control.deploy.deciding.steps_back import STEPS_BACK
-from pipelines.control.deploy.deciding.transitions import ended_as_is, moved, onward, undone
+from pipelines.control.deploy.deciding.transitions import ended_as_is, moved, undone
 from pipelines.control.deploy.deciding.unready_side import (
     given_up,
     left_as_it_is,
+    silent_too_long,
     unready_if_silent,
+    unready_in_words,
     with_readiness,
+    with_silence,
 )
 from pipelines.control.deploy.judging import sufficiency
 from shared.contracts.envelope import MINUTE_MS
@@ -93,28 +96,25 @@ def _watch(at: Look) -> Release:
 def _warm(at: Look) -> Release:
     """End by time, or at once if the side that traffic leaves does badly: a cold side harms less than that.
 
-    The version has served already, so a little traffic is enough. A bad verdict can come at any time.
+    The version has served already, so a little traffic is enough. A bad verdict can come at any time. One
+    question without an answer says nothing of the side: its observe may just be restarted.
     """
+    at = with_silence(at)
     said = "; ".join(at.release.verdicts[-1].words)
-    if at.seen.trouble:
-        return at.onward(f"{at.release.former} is not stable, so traffic leaves it at once; {said}")
+    if at.seen.trouble or silent_too_long(at):
+        said = f"{at.release.former} is not stable, so traffic leaves it at once; {said}"
+        return replace(at.onward(said), hurried=True)
     over = at.now_ms - at.release.since_ms >= 1_000 * at.policy.switch_seconds
     return at.onward(said) if over else replace(at.release, said=said)
 
 
 def _bake(at: Look) -> Release:
-    """End by time once the target is ready, even with little traffic: a bad verdict can come at any time.
-
-    A target that is not ready takes no events, so no verdict could find it bad before the other side parks.
-    """
-    noted = with_readiness(at)
-    if noted.unready_ms:
-        why = f"{at.release.version} is not ready on {at.release.target}: waiting for {waiting_for(at)}"
-        late = at.now_ms - noted.unready_ms > 1_000 * at.policy.release_wait_seconds
-        return undone(noted, why, at.now_ms) if late else replace(noted, said=why)
+    """End by time once the target is ready, even with little traffic: a bad verdict can come at any time."""
+    if at.release.unready_ms:
+        return replace(at.release, said=unready_in_words(at))
     said = "; ".join(at.release.verdicts[-1].words)
     over = at.now_ms - at.release.since_ms >= at.policy.bake_minutes * MINUTE_MS
-    return onward(noted, at.now_ms, said) if over else replace(noted, said=said)
+    return at.onward(said) if over else replace(at.release, said=said)
 
 
 def _drain(at: Look) -> Release:

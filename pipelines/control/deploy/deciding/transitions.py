@@ -4,6 +4,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from pipelines.control.deploy.policy import SHARING
 from shared.contracts.release_steps import BACKWARD, Kind, Step
 from shared.contracts.releases import Passed, Release
 
@@ -30,6 +31,9 @@ _TIMED: Final = frozenset(
 The beginning of one that gives traffic says from when on a version's events count, and stays.
 """
 
+_OF_ONE_SIDE: Final = frozenset({Step.LINGER, Step.HALF, Step.WARM_HALF})
+"""Steps that look at the same side as the step before them."""
+
 _UNTOUCHED = (Step.PREFLIGHT, Step.SNAPSHOT)
 
 
@@ -40,8 +44,8 @@ def moved(release: Release, step: Step, now_ms: int, said: str = "") -> Release:
         release,
         step=step,
         since_ms=now_ms,
-        # In both steps it is the same version that has not been ready.
-        unready_ms=release.unready_ms if step is Step.LINGER else 0,
+        limit_from_ms=0,
+        unready_ms=release.unready_ms if step in _OF_ONE_SIDE else 0,
         reached=step if step in release.plan and not release.back else release.reached,
         waits=[],
         waits_since_ms=0,
@@ -76,6 +80,7 @@ def taken_over(release: Release, owner: str, now_ms: int) -> Release:
         owner=owner,
         term=release.term + 1,
         since_ms=now_ms if release.step in _TIMED else release.since_ms,
+        limit_from_ms=now_ms if release.step in SHARING else 0,
         waits_since_ms=now_ms,
         unready_ms=0,
         stopped_ms=0,

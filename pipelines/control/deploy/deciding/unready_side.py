@@ -1,5 +1,7 @@
 """A side that is not ready: since when, and what becomes of it if it never is. Pure."""
 
+from typing import Final
+
 from msgspec.structs import replace
 
 from pipelines.control.deploy.backend import Readiness
@@ -10,6 +12,8 @@ from shared.contracts.diamond.permission import NOT_STABLE
 from shared.contracts.diamond.stability import SILENT
 from shared.contracts.release_steps import Step
 from shared.contracts.releases import Release
+
+_RESTART_MS: Final = 60_000
 
 
 def with_readiness(at: Look) -> Release:
@@ -40,6 +44,33 @@ def drained_again(at: Look) -> Release | None:
     if readiness is None or readiness.ready:
         return None
     return moved(release, Step.DRAIN, at.now_ms, "; ".join(release.waits))
+
+
+def unready_too_long(at: Look) -> str:
+    """Why the version with all the traffic does not serve; empty while it does, or may yet.
+
+    One that takes no events cannot be found bad by its minutes before the other side is parked.
+    """
+    if at.release.step is not Step.BAKE or not at.release.unready_ms:
+        return ""
+    late = at.now_ms - at.release.unready_ms > 1_000 * at.policy.release_wait_seconds
+    return unready_in_words(at) if late else ""
+
+
+def unready_in_words(at: Look) -> str:
+    """The target that is not ready, and what it waits for."""
+    return f"{at.release.version} is not ready on {at.release.target}: waiting for {waiting_for(at)}"
+
+
+def silent_too_long(at: Look) -> bool:
+    """Whether nothing has been known of a side's health for longer than a restart of its observe takes."""
+    return bool(at.release.unready_ms) and at.now_ms - at.release.unready_ms >= _RESTART_MS
+
+
+def with_silence(at: Look) -> Look:
+    """The look, with the time since which nothing has been known of the health of the side that it asks."""
+    since_ms = (at.release.unready_ms or at.now_ms) if at.seen.silent else 0
+    return replace(at, release=replace(at.release, unready_ms=since_ms))
 
 
 def had_its_time(at: Look, since_ms: int) -> bool:

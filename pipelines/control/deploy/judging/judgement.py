@@ -17,7 +17,15 @@ from pipelines.control.deploy.backend import SideMinute
 from pipelines.control.deploy.judging.few_minutes import heavier, much_costlier, much_slower
 from pipelines.control.deploy.judging.minute_values import Pair, Pairs, costlier, growing, slower
 from pipelines.control.deploy.judging.significance import binomial_greater, fisher_greater
-from pipelines.control.deploy.judging.warming import COLD_MINUTES, LATE_MARGIN, cold_minutes, late_share
+from pipelines.control.deploy.judging.warming import (
+    COLD_MINUTES,
+    LATE_MARGIN,
+    Start,
+    beside_none,
+    cold_alone,
+    cold_minutes,
+    late_share,
+)
 from shared.contracts.counts import GOOD_SHARE
 from shared.contracts.releases import Finding, Verdict
 
@@ -56,7 +64,7 @@ def judged(  # noqa: PLR0913  # two sides' minutes, and how they are compared
     enough: Enough,
     *,
     alone: bool = False,
-    cold_start: bool = False,
+    start: Start = Start.WARM,
     whole_from: int = 0,
 ) -> Verdict:
     """The verdict on the target.
@@ -66,7 +74,7 @@ def judged(  # noqa: PLR0913  # two sides' minutes, and how they are compared
         former: those of the side that serves beside it.
         enough: what a good verdict needs.
         alone: the target's minutes since `enough.since` are judged by hifi's promise, not by the other side.
-        cold_start: if alone, the first of these minutes may be late because it still compiles.
+        start: if alone, how it began with the traffic of these minutes.
         whole_from: the first whole minute with traffic, epoch minute; of those before it only lost and
             changed events count.
     """
@@ -75,8 +83,7 @@ def judged(  # noqa: PLR0913  # two sides' minutes, and how they are compared
     pairs = [] if alone else _pairs(target, former)
     ours = [each for each in target if each.minute >= enough.since] if alone else [mine for mine, _ in pairs]
     own = [*map(_own, ours)] if alone else ours
-    warming = [(each, SideMinute(minute=each.minute)) for each in own] if alone and cold_start else pairs
-    cold = cold_minutes(warming)
+    cold = cold_alone(own, start) if alone else cold_minutes(pairs)
     poor = [*_worse_shares(own, [theirs for _, theirs in pairs], cold)]
     slow = [*_worse_values(pairs, cold), *growing(target)]
     first, last = (target[0].minute, target[-1].minute) if target else (0, 0)
@@ -84,7 +91,8 @@ def judged(  # noqa: PLR0913  # two sides' minutes, and how they are compared
     if bad:
         replay = bool(wrong) or any(again for _, again in poor)
         return Verdict(finding=Finding.BAD, words=bad, replay=replay, first=first, last=last)
-    lacking = [*_lacking(ours, enough), *_warming(warming, cold)]
+    compiling = beside_none(own) if alone and start is Start.COLD else pairs
+    lacking = [*_lacking(ours, enough), *_warming(compiling, cold)]
     return Verdict(
         finding=Finding.EARLY if lacking else Finding.GOOD,
         words=[*lacking, _summary(ours)],
@@ -128,7 +136,7 @@ def _lacking(ours: Minutes, enough: Enough) -> list[str]:
 
 def _warming(pairs: Pairs, cold: int) -> list[str]:
     """A sentence if the target still compiles: all its minutes are cold, and the last breaks the promise."""
-    if cold <= COLD_MINUTES or cold < len(pairs):
+    if cold <= COLD_MINUTES or cold != len(pairs):
         return []
     before, last = (100 * late_share(ours) for ours, _ in pairs[-2:])
     if last <= 100 * (1 - GOOD_SHARE):

@@ -1,15 +1,10 @@
 """In which minutes a release's target has customers' events. Pure."""
 
-from typing import Final
-
 from pipelines.control.deploy.judging.warming import COLD_MINUTES
-from pipelines.control.deploy.policy import Policy
+from pipelines.control.deploy.policy import SHARING, Policy
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.release_steps import Step
 from shared.contracts.releases import Passed, Release
-
-_SHARED: Final = (Step.CANARY, Step.HALF, Step.BOTH, Step.ALL)
-"""Steps that give the target traffic."""
 
 
 def first_judged_minute(release: Release) -> int:
@@ -49,7 +44,7 @@ def last_minute(release: Release, policy: Policy) -> int:
 
 def _shared(release: Release, *, since_start: bool) -> list[Passed]:
     """The steps that gave the target traffic, or may have: by hand it may have got some since its start."""
-    steps = (*_SHARED, Step.START) if since_start else _SHARED
+    steps = {*SHARING, Step.START} if since_start else SHARING
     return [each for each in release.log if each.step in steps]
 
 

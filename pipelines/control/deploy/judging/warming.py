@@ -5,11 +5,15 @@ while a version warms up, and does not if the version is slow. On a machine that
 slow memory, 7.5 % of a good version's events were late in its second whole minute (docs/proofs.md).
 """
 
+from collections.abc import Sequence
+from enum import Enum, auto
 from itertools import pairwise
 from typing import Final
 
 from pipelines.control.deploy.backend import SideMinute
-from pipelines.control.deploy.judging.minute_values import Pairs
+from pipelines.control.deploy.judging.minute_values import Pair, Pairs
+from shared.contracts.release_steps import Kind
+from shared.contracts.releases import Release
 
 COLD_MINUTES: Final = 1
 """The first whole minute with traffic is cold. A version that was just started still compiles: in that
@@ -25,6 +29,38 @@ of the traffic, fewer break no promise: of all of a customer's events a twentiet
 
 _HALVED: Final = 0.5
 """A minute after the first is cold if at most this times the share of the minute before it is late."""
+
+
+class Start(Enum):
+    """How a side that is judged by itself began with the traffic that it is judged by."""
+
+    WARM = auto()
+    """It had some before: late events count from the first minute on."""
+
+    COLD = auto()
+    """More traffic may make it compile more: its first minutes may be late."""
+
+    HURRIED = auto()
+    """It got everything at once, from a side that did badly: to be late is no reason to go back there."""
+
+
+def start_of(release: Release) -> Start:
+    """How the target of a release began with its present share."""
+    if release.kind is not Kind.SWITCH:
+        return Start.WARM
+    return Start.HURRIED if release.hurried else Start.COLD
+
+
+def cold_alone(minutes: Sequence[SideMinute], start: Start) -> int:
+    """Number of first minutes that say nothing of how fast a side is that is judged by itself."""
+    if start is Start.HURRIED:
+        return len(minutes)
+    return cold_minutes(beside_none(minutes)) if start is Start.COLD else 0
+
+
+def beside_none(minutes: Sequence[SideMinute]) -> list[Pair]:
+    """The minutes, beside those of a side without traffic."""
+    return [(each, SideMinute(minute=each.minute)) for each in minutes]
 
 
 def cold_minutes(pairs: Pairs) -> int:

@@ -112,7 +112,7 @@ class Client:
         while True:
             left = until - time.monotonic()
             try:
-                return self._listed(topic, min(left, _REACH_SECONDS))
+                return self._listed(topic, min(max(0.0, left), _REACH_SECONDS))
             except KafkaException as error:
                 if (
                     error.args[0].code() == KafkaError._TIMED_OUT
@@ -122,7 +122,10 @@ class Client:
                     raise
 
     def _listed(self, topic: str, seconds: float) -> Listing:
-        """Without a variable for the library's object, which the traceback of an error would keep."""
+        """Fewer than 0 seconds would be for ever.
+
+        Without a variable for the library's object, which the traceback of an error would keep.
+        """
         if self._producer is None:
             raise KafkaException(KafkaError(KafkaError._DESTROY))
         found = self._producer.list_topics(topic, seconds)

@@ -109,6 +109,28 @@ def test_a_version_that_was_not_ready_with_all_the_traffic_is_not_undone() -> No
     assert_whole(world, version=NEW, side=DARK)
 
 
+@pytest.mark.parametrize("step", [Step.CANARY, Step.HALF, Step.ALL])
+def test_a_version_whose_share_could_not_be_set_before_is_not_undone(step: Step) -> None:
+    world = _world(Kind.DEPLOY, NEW, _at(step))
+    _absent(world)
+    assert world.release.back == ""
+    assert world.ended().step is Step.DONE
+    assert_whole(world, version=NEW, side=DARK)
+
+
+def test_events_lost_before_a_deployer_died_in_the_canary_count() -> None:
+    world = _world(Kind.DEPLOY, Bad.DROPS_AT_FIRST, _at(Step.CANARY))
+    world.place.set_weights({DARK: 10, LIGHT: 90}, fence=world.release.term)  # and died
+    world.permissions.waits = ["the activities of the one that died are not over"]
+    world.another()
+    for _ in range(120):
+        world.turn()
+    world.permissions.waits = []
+    assert (world.ended().step, world.release.replay) == (Step.UNDONE, True)
+    assert "are lost" in world.release.back
+    assert_whole(world, version=OLD, side=LIGHT)
+
+
 @pytest.mark.parametrize("step", [Step.START, Step.READY])
 def test_a_rollback_that_was_starting_its_side_goes_on(step: Step) -> None:
     world = _world(Kind.DEPLOY, NEW, lambda release: release.ended)

@@ -1,5 +1,7 @@
 """A side that takes no events gets no further traffic, and does not count as serving all of it."""
 
+import pytest
+
 from shared.contracts.release_steps import Kind, Step
 from tests.harness.fake_world import DARK, LIGHT, NEW, OLD
 from tests.harness.release_world import SHORT, ReleaseWorld, assert_whole
@@ -16,11 +18,13 @@ def test_a_side_that_takes_no_events_any_more_does_not_get_all_of_them() -> None
     assert_whole(world, version=OLD, side=LIGHT)
 
 
-def test_a_version_that_stops_taking_events_when_it_has_all_of_them_is_undone() -> None:
+@pytest.mark.parametrize("meter_is_silent", [False, True])
+def test_a_version_that_stops_taking_events_when_it_has_all_of_them_is_undone(meter_is_silent: bool) -> None:
     world = ReleaseWorld()
     world.ask(Kind.DEPLOY, NEW)
     baked = world.until(lambda release: release.step is Step.BAKE)
     world.place.refusing = {DARK}
+    world.place.silent_meters = {DARK} if meter_is_silent else set()
     release = world.ended()
     assert release.back == "2.0 is not ready on green: waiting for collect"
     bake = next(each for each in release.log if each.step is Step.BAKE)

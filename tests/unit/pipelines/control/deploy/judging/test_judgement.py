@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from pipelines.control.deploy.backend import SideMinute
 from pipelines.control.deploy.judging.judgement import Enough, judged
+from pipelines.control.deploy.judging.warming import Start
 from shared.contracts.releases import Finding
 
 ENOUGH = Enough(events=1_000, minutes=3, since=0)
@@ -206,8 +207,15 @@ def test_the_first_minutes_of_a_version_that_begins_with_all_traffic_are_cold(
     late: list[int], bad: bool, warm_from: int
 ) -> None:
     ours = [replace(each, good=1_000 - n) for n, each in zip(late, minutes(5, 1_000), strict=False)]
-    verdict = judged(ours, [], ENOUGH, alone=True, cold_start=True)
+    verdict = judged(ours, [], ENOUGH, alone=True, start=Start.COLD)
     assert (verdict.finding is Finding.BAD, verdict.warm_from) == (bad, warm_from)
+
+
+def test_a_version_that_got_everything_at_once_is_not_bad_for_late_events_alone() -> None:
+    late = minutes(5, 1_000, good=300)
+    assert judged(late, [], ENOUGH, alone=True, start=Start.HURRIED).finding is Finding.GOOD
+    lossy = [*late[:-1], replace(late[-1], lost=1)]
+    assert judged(lossy, [], ENOUGH, alone=True, start=Start.HURRIED).words == ["1 events are lost"]
 
 
 def test_a_destination_that_fails_is_held_against_a_version_only_beside_one_that_reaches_it() -> None:
