@@ -54,7 +54,7 @@ class Background:
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self.failure = ""
-        """Why the last work failed, in words; empty if it did not."""
+        """Why the last work failed, in words; empty if it did not, or that is forgotten."""
 
         self.said = ""
         """A report of the work that is under way, some seconds old; empty if none is."""
@@ -86,6 +86,10 @@ class Background:
                 thread.start()
             except RuntimeError as error:  # no thread to be had: the next wish finds nothing under way
                 self._now, self.failure = "", f"{name}: {error}"
+
+    def forget(self) -> None:
+        """Forget why the last work failed, as that does not matter any more."""
+        self.failure = ""
 
     def _run(self, work: Work) -> None:
         following: Work | None = work

@@ -1,7 +1,9 @@
 """Starts a version on a local side, in the background, and says how far it is.
 
 Every step may be done twice: the side's description names the version once its programs are described, and a
-file names the Spark driver that was warmed up. So a start goes on where a dead process left it.
+file names the Spark driver that was warmed up. So a start goes on where a dead process left it. A side with
+traffic needs no such mark: events warm up a driver that supervisord starts again, and a synthetic load would
+delay them.
 """
 
 from collections.abc import Mapping
@@ -23,11 +25,12 @@ from scripts.local.twins.background import Background
 from scripts.local.twins.last_words import last_words
 from scripts.local.twins.parking import code_states, is_parked, stop_code
 from scripts.local.twins.place import Twins
+from scripts.local.twins.traffic import LocalTraffic
 from scripts.local.twins.version_topics import ensure_topics_of
 from scripts.local.twins.versions import NoVersionError, kept_code
+from scripts.local.twins.warm_mark import is_marked_warm, mark_warm
 from scripts.local.warmup.warmup import gentle
 
-_WARM: Final = "warm.ready"
 _RUNNING: Final = "RUNNING"
 
 
@@ -36,7 +39,7 @@ class CodeStart:
 
     def __init__(self, twins: Twins, name: str, warm_up_seconds: float) -> None:
         self._twins, self._name, self._warm_up_seconds = twins, name, warm_up_seconds
-        self._supervisor = Supervisor(self.side)
+        self._supervisor, self._traffic = Supervisor(self.side), LocalTraffic(twins)
         self._background = Background()
 
     @property
@@ -68,10 +71,16 @@ class CodeStart:
     def start(self, version: str) -> None:
         """Begin to start a version, unless that is under way or done.
 
-        A part of it may be stopped: who was parking the side died.
+        A part of it may be stopped: the process that was parking the side died. If all of it runs, an earlier
+        failure is forgotten: one to park it stopped nothing.
+
+        Raises:
+            OperatorError: if the supervisor does not answer, or the traffic is not known.
         """
         if self._background.busy or not self._is_up(version):
             self._background.want(f"start {version}", partial(self._start, version))
+        else:
+            self._background.forget()
 
     def give_way(self) -> None:
         """Leave the cores to the other side, as far as that wants them."""
@@ -100,7 +109,7 @@ class CodeStart:
         """Programs that are not ready, and why; empty once the side could take traffic.
 
         Raises:
-            SupervisorError: if the supervisor does not answer.
+            OperatorError: if the supervisor does not answer, or the traffic is not known.
         """
         if self._background.failure:
             return [self._background.failure]
@@ -154,18 +163,19 @@ class CodeStart:
         return any(states.get(name, STOPPED) == STOPPED for name in programs_of(self._twins.profile))
 
     def _warm(self) -> bool:
-        try:
-            said = (self.side.run / _WARM).read_text()
-        except FileNotFoundError:
-            return False
-        return said == str(self._supervisor.pid(SPARK))
+        return self._has_traffic() or is_marked_warm(self.side, self._supervisor)
+
+    def _has_traffic(self) -> bool:
+        return self._name in self._traffic.state().open_sides
 
     def _start(self, version: str, progress: Progress) -> None:
         if not self._runs(version):
             self._replace(version, progress)
-        limits = gentle(self._warm_up_seconds)
+        only_check = self._has_traffic()
+        limits = gentle(0 if only_check else self._warm_up_seconds)
         start_profile(self.side, self._supervisor, self._twins.profile, progress, limits)
-        mark_warm(self.side, self._supervisor)
+        if not only_check:
+            mark_warm(self.side, self._supervisor)
 
     def _replace(self, version: str, progress: Progress) -> None:
         code = self._code_of(version)
@@ -186,8 +196,3 @@ class CodeStart:
     def _park(self, _: Progress) -> None:
         side = self.side
         stop_code(self._supervisor, programs(side, ensure_jars(lambda _: None), self._twins.profile))
-
-
-def mark_warm(side: Side, supervisor: Supervisor) -> None:
-    """Note that the Spark driver that runs now was warmed up."""
-    (side.run / _WARM).write_text(str(supervisor.pid(SPARK)))

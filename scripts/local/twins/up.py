@@ -18,12 +18,12 @@ from scripts.local.processes.supervisor import Supervisor, SupervisorError
 from scripts.local.progress import Progress
 from scripts.local.services import open_chain, warm_open_side
 from scripts.local.side import Side
-from scripts.local.twins.code_start import mark_warm
 from scripts.local.twins.leftovers import end_all_leftovers
 from scripts.local.twins.place import Twins, are_twins, check_folder
 from scripts.local.twins.programs import DEPLOY, HAPROXY, edge_programs
 from scripts.local.twins.traffic import LocalTraffic
 from scripts.local.twins.versions import named
+from scripts.local.twins.warm_mark import mark_warm
 from scripts.local.up import UpError, brokers_up, check_ports
 from scripts.local.warmup.warmup import WarmUpLimits
 from shared.contracts.document_items import DOCUMENTS_TABLE
@@ -94,7 +94,10 @@ def start_twins(
 def _start_side(
     side: Side, supervisor: Supervisor, profile: SideProfile, progress: Progress, limits: WarmUpLimits
 ) -> bool:
-    """Start a side like one by itself. If it does not get warm it is not marked so: a release warms it up."""
+    """Start a side like one by itself.
+
+    If it does not get warm it is not marked so: a release that starts it without traffic warms it up.
+    """
     if profile is SideProfile.BROKERS:
         return True
     open_chain(side, supervisor, profile, progress)

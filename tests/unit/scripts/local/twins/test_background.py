@@ -79,3 +79,20 @@ def test_a_failure_is_kept_in_words_until_the_next_work() -> None:
     background.want("start", lambda _: None)
     eventually(lambda: not background.busy)
     assert background.failure == ""
+
+
+def test_a_failure_that_does_not_matter_any_more_is_forgotten_but_not_what_is_under_way() -> None:
+    background, let = Background(), threading.Event()
+
+    def failing(_: Progress) -> None:
+        let.wait(60)
+        raise OperatorError("the supervisor does not answer")
+
+    background.want("park", failing)
+    background.forget()
+    assert background.busy
+    let.set()
+    eventually(lambda: not background.busy)
+    assert background.failure == "the supervisor does not answer"
+    background.forget()
+    assert background.failure == ""
