@@ -1,11 +1,12 @@
 """Records that a rollback lets ingest process again: a file in its checkpoint says which are marked.
 
 The range is given by offsets, so it is the same after any restart, and harmless once it is passed. It lies in
-the checkpoint's folder because it belongs to it: whoever makes or sets aside the one does so with the other.
+the checkpoint's folder because it belongs to it: whoever makes the one does so with the other. If one is set
+aside because records expired, the next one gets the rest of the range.
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Final
 
 import msgspec
@@ -30,6 +31,14 @@ class ReplayRange(msgspec.Struct, frozen=True, kw_only=True):
 
     before: dict[str, dict[str, int]]
     """Offsets by topic and partition: records before them are marked."""
+
+    def without(self, partitions: Container[tuple[str, str]]) -> "ReplayRange":
+        """The range without recreated partitions: these hold other records at its offsets."""
+        before = {
+            topic: {each: end for each, end in ends.items() if (topic, each) not in partitions}
+            for topic, ends in self.before.items()
+        }
+        return msgspec.structs.replace(self, before=before)
 
     def left(self, reached: Offsets) -> bool:
         """Whether a query that goes on at `reached` still has to mark some."""

@@ -1,4 +1,4 @@
-"""Topic ends and consumer lag of a side's nodes."""
+"""Topic ends, times of first records, and consumer lag of a side's nodes."""
 
 import time
 from collections.abc import Mapping
@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from confluent_kafka import KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._listoffsets import ListOffsetsResultInfo, OffsetSpec  # where mypy sees them
 
 from shared.contracts.topics import Topic
 from shared.contracts.topology import CHAIN_GROUPS, INPUTS, MAIN_OUTPUTS, METERING_NODE
@@ -63,7 +64,21 @@ def partition_ends(admin: AdminClient) -> dict[tuple[str, int], int]:
     return _offsets(admin, OffsetSpec.latest())  # type: ignore[no-untyped-call]
 
 
+def first_times(admin: AdminClient) -> dict[tuple[str, int], int]:
+    """Time of the first record of each (topic, partition) of hifi's topics, epoch milliseconds; -1 if empty.
+
+    Raises:
+        KafkaException: if the brokers do not answer.
+    """
+    since_ever: OffsetSpec = OffsetSpec.for_timestamp(0)
+    return {place: found.timestamp for place, found in _listed(admin, since_ever).items()}
+
+
 def _offsets(admin: AdminClient, which: OffsetSpec) -> dict[tuple[str, int], int]:
+    return {place: found.offset for place, found in _listed(admin, which).items()}
+
+
+def _listed(admin: AdminClient, which: OffsetSpec) -> dict[tuple[str, int], ListOffsetsResultInfo]:
     deadline = time.monotonic() + _TIMEOUT_SECONDS
     while True:
         try:
@@ -74,11 +89,11 @@ def _offsets(admin: AdminClient, which: OffsetSpec) -> dict[tuple[str, int], int
         time.sleep(_PAUSE_SECONDS)
 
 
-def _asked(admin: AdminClient, which: OffsetSpec) -> dict[tuple[str, int], int]:
+def _asked(admin: AdminClient, which: OffsetSpec) -> dict[tuple[str, int], ListOffsetsResultInfo]:
     found = admin.list_topics(timeout=_TIMEOUT_SECONDS).topics
     asked = [TopicPartition(t, p) for t in Topic if t in found for p in found[t].partitions]
     futures = admin.list_offsets(dict.fromkeys(asked, which), request_timeout=_TIMEOUT_SECONDS)
-    return {(p.topic, p.partition): f.result(_PATIENCE_SECONDS).offset for p, f in futures.items()}
+    return {(p.topic, p.partition): f.result(_PATIENCE_SECONDS) for p, f in futures.items()}
 
 
 def lags(admin: AdminClient) -> list[Lag]:

@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from shared.contracts.topics import Topic
 from shared.kafka.admin import admin_client
 from shared.kafka.consumer_lag import partition_ends
 from shared.runtime.settings import SparkSettings
+from shared.spark.starting_offsets import ANSWER_SECONDS
 from tests.harness.topics import Topics
 from tests.harness.waiting import eventually
 from tests.spark.audit_records import collected, event
@@ -117,3 +119,21 @@ def test_the_ledger_shows_how_far_each_partition_is_covered(topics: str) -> None
     expected = {("events", "0"): 10, ("events", "1"): 7, ("collected", "0"): 3_000}
     assert covered_offsets(topics, dict.fromkeys(expected, 5_000)) == expected
     assert covered_offsets(topics, {("collected", "0"): 5_000}) == {("collected", "0"): 3_000}
+
+
+def test_ranges_from_before_a_topic_was_recreated_do_not_count(topics: str) -> None:
+    side, now_ms = Topics(topics), int(time.time() * 1_000)
+    side.put(Topic.EVENTS, b"", [], None, at_ms=now_ms)
+    side.flush()
+    (first,) = side.all_of(Topic.EVENTS)
+    partition, end = first.partition() or 0, (first.offset() or 0) + 1
+    place = (Topic.EVENTS.value, str(partition))
+    for newest_ms, expected in ((now_ms - 1, {}), (now_ms, {place: end})):
+        found = Range(
+            topic=Topic.EVENTS, partition=partition, start=0, end=end, newest_ms=newest_ms, tallies=[]
+        )
+        side.put(Topic.LEDGER, encode_range(found), [], found.key)
+        side.flush()
+        began = time.monotonic()
+        assert covered_offsets(topics, {place: end}) == expected
+        assert time.monotonic() - began < ANSWER_SECONDS, "it does not wait behind the ledger's end"

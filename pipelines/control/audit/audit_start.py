@@ -5,19 +5,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 import msgspec
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import KafkaError, KafkaException
 from pyspark.sql import SparkSession
 
 from shared.contracts.replay_range import Offsets
 from shared.contracts.topics import Topic
-from shared.kafka.background_reader import reader_config
-from shared.kafka.retained_offsets import retained_offsets
+from shared.kafka.admin import admin_client
+from shared.kafka.consumer_lag import first_times
+from shared.kafka.offset_range_reader import OffsetRange, OffsetRangeReader
 from shared.runtime.logging import get_logger
 from shared.runtime.settings import SparkSettings
+from shared.spark.checkpoint import Checkpoint
 from shared.spark.starting_offsets import (
     ANSWER_SECONDS,
     EARLIEST,
-    Checkpoint,
     offsets_of_topics,
     resumed,
     starting_offsets,
@@ -27,6 +28,12 @@ _log = get_logger(__name__)
 
 BLOCK: Final = 2_000
 """Records of the ledger that are read at once, from its end backwards."""
+
+_AHEAD_BYTES: Final = 4 * 1024 * 1024
+"""Fetched before it is read: behind the end of a block it is of no use."""
+
+_CLOCKS_MS: Final = 60_000
+"""How far the clocks of those who write records and those who tally them may differ."""
 
 Partition = tuple[str, str]
 """Topic and partition, as Spark writes them."""
@@ -38,8 +45,18 @@ class _Head(msgspec.Struct):
     topic: str
     partition: int
     end: int
+    newest_ms: int
     part: int = 0
     parts: int = 1
+
+    @property
+    def place(self) -> Partition:
+        return self.topic, str(self.partition)
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is the last part of its range."""
+        return self.part == self.parts - 1
 
 
 _decoder = msgspec.msgpack.Decoder(_Head)
@@ -49,7 +66,7 @@ def uncovered_offsets(spark: SparkSession, settings: SparkSettings, node: str, *
     """The offsets of `starting_offsets`, or the end of what the ledger covers if that is further.
 
     Raises:
-        KafkaException: if the brokers do not answer.
+        KafkaException, TimeoutError: if the brokers do not answer.
     """
     starting = starting_offsets(spark, settings, node, *topics)
     if settings.rehearsal or Checkpoint(spark, settings, node).offsets():
@@ -64,35 +81,54 @@ def uncovered_offsets(spark: SparkSession, settings: SparkSettings, node: str, *
 def covered_offsets(bootstrap: str, ends: Mapping[Partition, int]) -> Mapping[Partition, int]:
     """The offset up to which the ledger covers each of these partitions; uncovered ones are left out.
 
+    It is read backwards until all are covered, or to where none of the others had a record yet.
+
     Args:
         bootstrap: the brokers.
         ends: the end of each partition.
 
     Raises:
-        KafkaException: if the brokers do not answer.
+        KafkaException, TimeoutError: if the brokers do not answer.
     """
     covered: dict[Partition, int] = {}
-    consumer = Consumer(reader_config(bootstrap, "hifi-audit-start"), logger=_log)
-    try:
-        for block in _blocks(consumer):
-            covered = _furthest((*covered.items(), *covered_by(block, ends).items()))
-            if covered.keys() >= ends.keys():
+    first_ms = _first_ms(bootstrap)
+    with OffsetRangeReader(
+        bootstrap, "hifi-audit-start", seconds=ANSWER_SECONDS, ahead_bytes=_AHEAD_BYTES
+    ) as reader:
+        unread = _ledger(reader)
+        while missing := ends.keys() - covered.keys():
+            oldest_ms = min(first_ms.get(place, 0) for place in missing) - _CLOCKS_MS
+            (unread,) = reader.since([unread], max(0, oldest_ms))
+            if not unread.records:
                 break
-    finally:
-        consumer.close()
+            block = unread._replace(start=max(unread.start, unread.end - BLOCK))
+            values = (message.value() or b"" for message in reader.read([block]))
+            covered = _furthest((*covered.items(), *covered_by(values, ends, first_ms).items()))
+            unread = unread._replace(end=block.start)
     return covered
 
 
-def covered_by(values: Iterable[bytes], ends: Mapping[Partition, int]) -> dict[Partition, int]:
-    """How far these records of the ledger cover partitions with these ends.
+def covered_by(
+    values: Iterable[bytes], ends: Mapping[Partition, int], first_ms: Mapping[Partition, int]
+) -> dict[Partition, int]:
+    """How far these records of the ledger cover partitions.
 
     The furthest range counts, not the last: a range that is read again after a crash is written after those
-    that go further. One beyond a partition's end is of a topic that was recreated since. A range in several
-    parts is complete once its last part is there: they are written in order. What is no range covers nothing.
+    that go further. A range in several parts is complete once its last part is there: they are written in
+    order. What is no range covers nothing.
+
+    A range of a topic that was recreated since counts neither: it goes beyond the partition's end, or all in
+    it is older than the partition's first record.
+
+    Args:
+        values: of the ledger.
+        ends: the end of each partition.
+        first_ms: the time of each partition's first record, epoch milliseconds.
     """
-    heads = _heads(values)
-    whole = (((head.topic, str(head.partition)), head.end) for head in heads if head.part == head.parts - 1)
-    return _furthest((place, end) for place, end in whole if end <= ends.get(place, 0))
+    whole = (head for head in _heads(values) if head.whole and head.end <= ends.get(head.place, 0))
+    return _furthest(
+        (each.place, each.end) for each in whole if each.newest_ms >= first_ms.get(each.place, 0)
+    )
 
 
 def _heads(values: Iterable[bytes]) -> Iterator[_Head]:
@@ -110,29 +146,16 @@ def _furthest(found: Iterable[tuple[Partition, int]]) -> dict[Partition, int]:
     return furthest
 
 
-def _blocks(consumer: Consumer) -> Iterator[list[bytes]]:
-    """The ledger's values, a block at a time, the last block first."""
-    first, end = retained_offsets(consumer, TopicPartition(Topic.LEDGER, 0), seconds=ANSWER_SECONDS)
-    while end > first:
-        begin = max(first, end - BLOCK)
-        yield list(_values(consumer, begin, end))
-        end = begin
+def _first_ms(bootstrap: str) -> dict[Partition, int]:
+    times = first_times(admin_client(bootstrap))
+    return {(topic, str(partition)): at_ms for (topic, partition), at_ms in times.items()}
 
 
-def _values(consumer: Consumer, begin: int, end: int) -> Iterator[bytes]:
-    consumer.assign([TopicPartition(Topic.LEDGER, 0, begin)])
-    while True:
-        messages = consumer.consume(num_messages=BLOCK, timeout=ANSWER_SECONDS)
-        if not messages:
-            raise KafkaException(KafkaError(KafkaError._TIMED_OUT, "the topic ledger cannot be read"))
-        for message in messages:
-            error = message.error()
-            if error is None and (message.offset() or 0) < end:
-                yield message.value() or b""
-            elif error is None or error.code() == KafkaError._PARTITION_EOF:
-                return
-            else:
-                raise KafkaException(error)
+def _ledger(reader: OffsetRangeReader) -> OffsetRange:
+    found = reader.whole((Topic.LEDGER,))
+    if not found:  # a broker that has just started may not know it yet
+        raise KafkaException(KafkaError(KafkaError._UNKNOWN_TOPIC, "the topic ledger is not known"))
+    return found[0]
 
 
 def _further(known: Offsets, covered: Mapping[Partition, int]) -> Offsets:

@@ -126,17 +126,23 @@ class TraceService:
         )
 
     def _commit(self) -> None:
-        """Commit exported offsets. After a failure spans are exported twice, with the same ids."""
+        """Commit exported offsets; those of partitions that the brokers refuse, again at the next turn.
+
+        If this member ends before, spans are exported twice, with the same ids.
+        """
         positions = self._buffer.positions()
         ends = [TopicPartition(*at, n) for at, n in positions.items() if self._committed.get(at) != n]
         if not ends:
             return
         try:
-            self._consumer.commit(offsets=ends, asynchronous=False)
+            answers = self._consumer.commit(offsets=ends, asynchronous=False) or []
         except KafkaException as error:
             _log.info("offsets not committed; retrying", extra={"error": error.args[0].str()})
-        else:
-            self._committed = positions
+            return
+        refused = {_partition(each): each.error.str() for each in answers if each.error}
+        if refused:
+            _log.info("offsets not committed; retrying", extra={"error": next(iter(refused.values()))})
+        self._committed = {at: n for at, n in positions.items() if at not in refused}
 
     def _hold_back(self) -> None:
         """Pause every partition while the buffer is full, also those that came meanwhile."""

@@ -36,3 +36,18 @@ def test_a_replay_is_over_once_every_partition_is_past_its_range(
     ]
     assert found.left(reached) == bool(behind)
     assert not found.left(before)
+
+
+@given(_OFFSETS, st.sets(st.integers(0, 5).map(lambda each: ("collected", str(each)))))
+def test_a_replay_without_some_partitions_keeps_the_others_and_its_name(
+    before: dict[str, dict[str, int]], recreated: set[tuple[str, str]]
+) -> None:
+    found = replay_of({}, before)
+    rest = found.without(recreated)
+    assert rest.name == found.name
+    assert {(topic, each, end) for topic, ends in rest.before.items() for each, end in ends.items()} == {
+        (topic, each, end)
+        for topic, ends in before.items()
+        for each, end in ends.items()
+        if (topic, each) not in recreated
+    }

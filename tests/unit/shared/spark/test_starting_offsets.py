@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shared.contracts.replay_range import replay_of
 from shared.kafka.retained_offsets import RetainedOffsets
-from shared.spark.starting_offsets import resumed
+from shared.spark.starting_offsets import resumed, unfinished
 
 
 @pytest.mark.parametrize(
@@ -31,3 +32,24 @@ def test_every_partition_has_a_place_that_is_there(at: dict[str, int], first: in
     usable, _ = resumed({"t": at}, kept)
 
     assert all(first <= usable["t"][partition] <= first + records for partition in "0123")
+
+
+@pytest.mark.parametrize(
+    ("at", "marked"),
+    [
+        ({"0": 3, "1": 17}, {"0": 15, "1": 20}),  # expired: what is left of its range
+        ({"0": 40, "1": 17}, {"1": 20}),  # recreated: other records have the offsets of the range
+        ({"0": 40, "1": 20}, {}),
+        ({"0": 16, "1": 5}, {"0": 15, "1": 20}),
+        ({"0": 16, "1": 40}, {}),
+    ],
+)
+def test_a_replay_goes_on_in_the_partitions_that_still_have_its_records(
+    at: dict[str, int], marked: dict[str, int]
+) -> None:
+    replay = replay_of({}, {"t": {"0": 15, "1": 20}})
+    usable, expired = resumed({"t": at}, {("t", each): RetainedOffsets(10, 30) for each in "01"})
+
+    rest = unfinished(replay, usable, expired)
+
+    assert (rest.before["t"] if rest else {}) == marked

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import cast
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, TopicPartition
 
 from pipelines.control.trace.metrics import TraceMetrics
 from pipelines.control.trace.otlp import ExportResult, OtlpExporter
@@ -54,6 +54,12 @@ class Record:
         )
 
 
+class Refused(TopicPartition):
+    """The brokers' answer to a commit during a rebalance."""
+
+    error = KafkaError(KafkaError.REBALANCE_IN_PROGRESS)
+
+
 class Topics:
     """The consumer: returns records of a partition, and remembers commits.
 
@@ -64,6 +70,7 @@ class Topics:
         self._records = [Record(n, event) for n, event in enumerate(events)]
         self._next = self.committed = 0
         self._held, self._paused = {0}, set[int]()
+        self.refuses = False
 
     @property
     def paused(self) -> bool:
@@ -76,8 +83,11 @@ class Topics:
         self._next += len(found)
         return found
 
-    def commit(self, offsets: list[TopicPartition], **_: object) -> None:
+    def commit(self, offsets: list[TopicPartition], **_: object) -> list[TopicPartition]:
+        if self.refuses:
+            return [Refused(each.topic, each.partition, each.offset) for each in offsets]
         (self.committed,) = (each.offset for each in offsets)
+        return offsets
 
     def assignment(self) -> list[TopicPartition]:
         return [partition_of_traces(number) for number in self._held]
@@ -173,6 +183,17 @@ def test_what_is_not_acknowledged_for_now_is_kept_and_sent_again() -> None:
     assert scene.receiver.events() == ["e0", "e1", "e2"]
     assert scene.topics.committed == 3
     assert scene.dropped() == 0
+
+
+def test_an_offset_that_the_brokers_refuse_is_committed_at_the_next_turn() -> None:
+    scene = Scene(["e0"], lambda _: ExportResult.ACKNOWLEDGED)
+    scene.topics.refuses = True
+    scene.service.turn()
+    assert scene.topics.committed == 0
+    scene.topics.refuses = False
+    scene.service.turn()
+    assert scene.topics.committed == 1
+    assert scene.receiver.requests == [["e0"]], "exported once"
 
 
 def test_more_traces_than_are_held_at_once_do_not_wait_for_the_hold_time() -> None:
