@@ -131,12 +131,12 @@ class Release(Struct, frozen=True, kw_only=True):
     """Why it is undone; empty while it goes forward."""
 
     unready_ms: int = 0
-    """Since when the side that the step looks at has not been ready, or has said nothing of its health in a
-    step that needs no more of it; epoch milliseconds, 0 if it is, or says it.
+    """Since when the side that the step looks at has not been ready or, while another one warms up, its
+    observe has not answered; epoch milliseconds, 0 if neither.
     """
 
     hurried: bool = False
-    """Whether a switch moved its traffic at once, as the side that it left was not stable."""
+    """Whether a switch did not wait until its side was warm: the one it left was not stable, or silent."""
 
     unfinished: str = ""
     """The problem that could not be put right, and what to do; empty if everything could."""

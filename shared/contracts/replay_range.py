@@ -1,8 +1,8 @@
 """Records that a rollback lets ingest process again: a file in its checkpoint says which are marked.
 
 The range is given by offsets, so it is the same after any restart, and harmless once it is passed. It lies in
-the checkpoint's folder because it belongs to it: whoever makes the one does so with the other. If one is set
-aside because records expired, the next one gets the rest of the range.
+the checkpoint's folder because it belongs to it: both are written together. If a checkpoint is set aside
+because records expired, the next one gets the rest of the range.
 """
 
 import hashlib

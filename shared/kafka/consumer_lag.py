@@ -5,19 +5,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import ListOffsetsResultInfo, OffsetSpec  # where mypy sees them
 
 from shared.contracts.topics import Topic
 from shared.contracts.topology import CHAIN_GROUPS, INPUTS, MAIN_OUTPUTS, METERING_NODE
-from shared.kafka.errors import LEADER_MOVES
 from shared.kafka.group_positions import committed_offsets
+from shared.kafka.moving_leaders import asked_again
 from shared.kafka.progress_group import group_name
 
 _TIMEOUT_SECONDS: Final = 10.0
 _PATIENCE_SECONDS: Final = 2 * _TIMEOUT_SECONDS  # or the wait ends before the client says why there is none
-_PAUSE_SECONDS: Final = 0.2
 
 CHAIN: Final = (
     ("collect", Topic.COLLECTED),
@@ -79,14 +78,7 @@ def _offsets(admin: AdminClient, which: OffsetSpec) -> dict[tuple[str, int], int
 
 
 def _listed(admin: AdminClient, which: OffsetSpec) -> dict[tuple[str, int], ListOffsetsResultInfo]:
-    deadline = time.monotonic() + _TIMEOUT_SECONDS
-    while True:
-        try:
-            return _asked(admin, which)
-        except KafkaException as error:
-            if error.args[0].code() not in LEADER_MOVES or time.monotonic() > deadline:
-                raise
-        time.sleep(_PAUSE_SECONDS)
+    return asked_again(lambda: _asked(admin, which), time.monotonic() + _TIMEOUT_SECONDS)
 
 
 def _asked(admin: AdminClient, which: OffsetSpec) -> dict[tuple[str, int], ListOffsetsResultInfo]:

@@ -2,22 +2,10 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaException
 
 from shared.runtime.errors import OperatorError
-
-LEADER_MOVES: Final = frozenset(
-    {
-        KafkaError.FENCED_LEADER_EPOCH,
-        KafkaError.LEADER_NOT_AVAILABLE,
-        KafkaError.NOT_LEADER_FOR_PARTITION,
-        KafkaError.UNKNOWN_LEADER_EPOCH,
-    }
-)
-"""Errors of brokers that do not agree yet about who leads a partition: while one stops or starts, and five
-minutes later, when Kafka rebalances the leaders."""
 
 
 class KafkaUnavailableError(OperatorError):

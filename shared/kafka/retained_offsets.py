@@ -6,9 +6,8 @@ from typing import Final, NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
-from shared.kafka.errors import LEADER_MOVES
+from shared.kafka.moving_leaders import LEADER_MOVES, PAUSE_SECONDS
 
-_PAUSE_SECONDS: Final = 0.1
 _ONE_TRY_SECONDS: Final = 2.0
 """A request to a leader that has just died stays in librdkafka's queue for as long as the caller waits."""
 
@@ -18,7 +17,6 @@ _ASK_AGAIN: Final = LEADER_MOVES | {
     KafkaError._DESTROY_BROKER,
     KafkaError.REQUEST_TIMED_OUT,
     KafkaError.REPLICA_NOT_AVAILABLE,
-    KafkaError.OFFSET_NOT_AVAILABLE,
     KafkaError.KAFKA_STORAGE_ERROR,
 }
 """Errors that a new leader may end."""
@@ -39,13 +37,13 @@ def retained_offsets(consumer: Consumer, partition: TopicPartition, *, seconds: 
     """
     deadline = time.monotonic() + seconds
     while True:
-        left = max(deadline - time.monotonic(), _PAUSE_SECONDS)
+        left = max(deadline - time.monotonic(), PAUSE_SECONDS)
         try:
             return _ask(consumer, partition, min(left, _ONE_TRY_SECONDS))
         except KafkaException as error:
-            if error.args[0].code() not in _ASK_AGAIN or time.monotonic() + _PAUSE_SECONDS > deadline:
+            if error.args[0].code() not in _ASK_AGAIN or time.monotonic() + PAUSE_SECONDS > deadline:
                 raise
-        time.sleep(_PAUSE_SECONDS)
+        time.sleep(PAUSE_SECONDS)
         _look_for_leader(consumer, partition.topic)
 
 

@@ -17,7 +17,7 @@ from shared.kafka.background_reader import (
     poll_all,
     reader_config,
 )
-from shared.kafka.errors import LEADER_MOVES
+from shared.kafka.moving_leaders import asked_again
 from shared.kafka.partition_watch import PartitionWatch
 from shared.kafka.recreation_watch import RecreationWatch
 from shared.runtime.clock import Clock, wall_clock
@@ -27,7 +27,6 @@ from shared.runtime.logging import get_logger
 _log = get_logger(__name__)
 _TRY_SECONDS: Final = 5.0
 _ID_SECONDS: Final = 2.0
-_PAUSE_SECONDS: Final = 0.1
 _MOST_MESSAGES: Final = 1_000
 _END: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 _NEWEST: OffsetSpec = OffsetSpec.max_timestamp()  # type: ignore[no-untyped-call]
@@ -72,7 +71,7 @@ class Tail(BackgroundReader):
         until = time.monotonic() + seconds
         named = self._recreation.id_now(min(_ID_SECONDS, seconds / 2))
         try:
-            ends = self._ends(until)
+            ends = asked_again(lambda: self._offsets(_END, max(0.0, until - time.monotonic())), until)
         except (KafkaException, TimeoutError) as error:
             _log.warning(
                 "end of the topic not read: the brokers did not answer",
@@ -85,16 +84,6 @@ class Tail(BackgroundReader):
             known = self._recreation.id
             self._outdated = self._outdated or (bool(named and known) and named != known)
             return self._moved.wait_for(lambda: not self._outdated and self._reached(goal), left)
-
-    def _ends(self, until: float) -> dict[int, ListOffsetsResultInfo]:
-        """As `_offsets`; asks again until then, on the monotonic clock, while a leader moves."""
-        while True:
-            try:
-                return self._offsets(_END, max(0.0, until - time.monotonic()))
-            except KafkaException as error:
-                if error.args[0].code() not in LEADER_MOVES or time.monotonic() + _PAUSE_SECONDS > until:
-                    raise
-            time.sleep(_PAUSE_SECONDS)
 
     def _turn(self, consumer: Consumer) -> bool:
         self._admin.poll(0)  # librdkafka's log lines are handled in poll

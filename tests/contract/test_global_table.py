@@ -139,10 +139,12 @@ def test_a_table_that_starts_with_killed_brokers_is_not_loaded_without_the_newes
         kill_all(brokers)
         for broker in BROKER_IDS:
             brokers.start(broker)
-        with table(brokers, topic) as numbers:
-            assert numbers.wait(SECONDS)
-            assert numbers.view == {b"k%d" % each: number for each in range(10)}
-        wait_healthy(brokers)
+        try:
+            with table(brokers, topic) as numbers:
+                assert numbers.wait(SECONDS)
+                assert numbers.view == {b"k%d" % each: number for each in range(10)}
+        finally:
+            wait_healthy(brokers)
 
 
 def _refused() -> RetainedOffsets:

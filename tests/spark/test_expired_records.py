@@ -4,6 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.control.backends.checkpoints import by_topic, write_checkpoint
@@ -26,11 +27,21 @@ from tests.spark.test_ingest_and_route_queries import (
 )
 
 
+@pytest.fixture
+def settings(spark_settings: SparkSettings, topics: str, tmp_path: Path) -> SparkSettings:
+    """Settings of a query with its checkpoint in the test's folder."""
+    return spark_settings.model_copy(update={"bootstrap": topics, "checkpoints": str(tmp_path)})
+
+
+@pytest.fixture
+def records(topics: str) -> Topics:
+    """The side's topics."""
+    return Topics(topics)
+
+
 def test_a_node_that_stopped_until_its_records_expired_continues_with_the_rest(
-    spark: SparkSession, spark_settings: SparkSettings, topics: str, tmp_path: Path
+    spark: SparkSession, settings: SparkSettings, records: Topics, topics: str
 ) -> None:
-    settings = spark_settings.model_copy(update={"bootstrap": topics, "checkpoints": str(tmp_path)})
-    records = Topics(topics)
     send_collected(records, "before")
     query = build_ingest(spark, settings)
     until(lambda: events_of(records) == ["before"], _ALLOWED_SECONDS, [query])
@@ -47,10 +58,8 @@ def test_a_node_that_stopped_until_its_records_expired_continues_with_the_rest(
 
 
 def test_where_a_query_goes_on_is_known_though_its_start_failed_after_its_checkpoint_was_set_aside(
-    spark: SparkSession, spark_settings: SparkSettings, topics: str, tmp_path: Path
+    spark: SparkSession, settings: SparkSettings, records: Topics, topics: str, tmp_path: Path
 ) -> None:
-    settings = spark_settings.model_copy(update={"bootstrap": topics, "checkpoints": str(tmp_path)})
-    records = Topics(topics)
     for name in ("read before", "not read"):
         send_collected(records, name)
     held = offsets_of_topics(topics, (Topic.COLLECTED,))
@@ -70,11 +79,8 @@ def test_where_a_query_goes_on_is_known_though_its_start_failed_after_its_checkp
 
 
 def test_a_replay_goes_on_after_its_checkpoint_was_set_aside(
-    spark: SparkSession, spark_settings: SparkSettings, topics: str, tmp_path: Path
+    spark: SparkSession, settings: SparkSettings, records: Topics, tmp_path: Path
 ) -> None:
-    settings = spark_settings.model_copy(update={"bootstrap": topics, "checkpoints": str(tmp_path)})
-    records = Topics(topics)
-
     def ingested(marks: dict[str, str | None]) -> None:
         query = build_ingest(spark, settings)
         try:
@@ -91,10 +97,8 @@ def test_a_replay_goes_on_after_its_checkpoint_was_set_aside(
 
 
 def test_a_replay_is_known_though_the_start_failed_after_its_checkpoint_was_set_aside(
-    spark: SparkSession, spark_settings: SparkSettings, topics: str, tmp_path: Path
+    spark: SparkSession, settings: SparkSettings, records: Topics, tmp_path: Path
 ) -> None:
-    settings = spark_settings.model_copy(update={"bootstrap": topics, "checkpoints": str(tmp_path)})
-    records = Topics(topics)
     send_collected(records, "first")
     replay = rolled_back(records, tmp_path)
     starting_offsets(spark, settings, "ingest", Topic.COLLECTED)
@@ -106,10 +110,8 @@ def test_a_replay_is_known_though_the_start_failed_after_its_checkpoint_was_set_
 
 
 def test_a_later_checkpoint_has_nothing_of_an_earlier_ones_replay(
-    spark: SparkSession, spark_settings: SparkSettings, topics: str, tmp_path: Path
+    spark: SparkSession, settings: SparkSettings, records: Topics, tmp_path: Path
 ) -> None:
-    settings = spark_settings.model_copy(update={"bootstrap": topics, "checkpoints": str(tmp_path)})
-    records = Topics(topics)
     send_collected(records, "first")
     held = records.retained(Topic.COLLECTED)
     usable = {f"collected/{each}": offsets.first for each, offsets in held.items()}

@@ -72,7 +72,7 @@ class CodeStart:
         """Begin to start a version, unless that is under way or done.
 
         A part of it may be stopped: the process that was parking the side died. If all of it runs, an earlier
-        failure is forgotten: one to park it stopped nothing.
+        failure is forgotten: a parking that failed, for example, has stopped nothing.
 
         Raises:
             OperatorError: if the supervisor does not answer, or the traffic is not known.

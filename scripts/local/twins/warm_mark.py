@@ -1,4 +1,7 @@
-"""The mark that a side's Spark driver was warmed up: a file with its process id, so not that of another."""
+"""The mark that a side's Spark driver was warmed up: a file with its process id.
+
+So a driver that was started again does not count as warm.
+"""
 
 from typing import Final
 

@@ -22,7 +22,6 @@ from pipelines.control.deploy.judging.warming import (
     LATE_MARGIN,
     Start,
     beside_none,
-    cold_alone,
     cold_minutes,
     late_share,
 )
@@ -83,7 +82,8 @@ def judged(  # noqa: PLR0913  # two sides' minutes, and how they are compared
     pairs = [] if alone else _pairs(target, former)
     ours = [each for each in target if each.minute >= enough.since] if alone else [mine for mine, _ in pairs]
     own = [*map(_own, ours)] if alone else ours
-    cold = cold_alone(own, start) if alone else cold_minutes(pairs)
+    compiling = beside_none(own) if alone and start is Start.COLD else pairs
+    cold = len(own) if start is Start.HURRIED else cold_minutes(compiling)
     poor = [*_worse_shares(own, [theirs for _, theirs in pairs], cold)]
     slow = [*_worse_values(pairs, cold), *growing(target)]
     first, last = (target[0].minute, target[-1].minute) if target else (0, 0)
@@ -91,7 +91,6 @@ def judged(  # noqa: PLR0913  # two sides' minutes, and how they are compared
     if bad:
         replay = bool(wrong) or any(again for _, again in poor)
         return Verdict(finding=Finding.BAD, words=bad, replay=replay, first=first, last=last)
-    compiling = beside_none(own) if alone and start is Start.COLD else pairs
     lacking = [*_lacking(ours, enough), *_warming(compiling, cold)]
     return Verdict(
         finding=Finding.EARLY if lacking else Finding.GOOD,

@@ -51,13 +51,6 @@ def start_of(release: Release) -> Start:
     return Start.HURRIED if release.hurried else Start.COLD
 
 
-def cold_alone(minutes: Sequence[SideMinute], start: Start) -> int:
-    """Number of first minutes that say nothing of how fast a side is that is judged by itself."""
-    if start is Start.HURRIED:
-        return len(minutes)
-    return cold_minutes(beside_none(minutes)) if start is Start.COLD else 0
-
-
 def beside_none(minutes: Sequence[SideMinute]) -> list[Pair]:
     """The minutes, beside those of a side without traffic."""
     return [(each, SideMinute(minute=each.minute)) for each in minutes]

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from shared.contracts.topics import Topic
 from shared.contracts.topology import CHAIN_GROUPS, INPUTS
-from shared.kafka import consumer_lag
 from shared.kafka.consumer_lag import lags, topic_ends
 from shared.kafka.progress_group import group_name
 
@@ -39,8 +38,7 @@ class Moving:
         return dict.fromkeys(asked, answer)
 
 
-def test_a_leader_that_is_moving_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(consumer_lag, "_PAUSE_SECONDS", 0.01)
+def test_a_leader_that_is_moving_is_waited_for() -> None:
     moving: Any = Moving(KafkaError.UNKNOWN_LEADER_EPOCH, KafkaError.NOT_LEADER_FOR_PARTITION)
     assert topic_ends(moving)[Topic.EVENTS] == 7
 

@@ -51,7 +51,7 @@ class WarmSide:
 
     def __init__(self, root: Path, patch: pytest.MonkeyPatch, *stopped: str) -> None:
         self.warm_ups: list[WarmUpLimits] = []
-        """Limits of those that were begun."""
+        """Limits of the warm-ups that were begun."""
 
         self._twins, self._supervisor = Twins(root=root, partitions=1), Supervised(*stopped)
         supervisor: Any = self._supervisor
